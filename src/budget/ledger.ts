@@ -1,0 +1,141 @@
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import type { ProcessId } from '../process/process-id.ts'
+import type { Failure } from '../protocol/failure.ts'
+import type { MicroUsd } from '../protocol/money.ts'
+import type { Allowance, Basis, Budget, Cost, Limits } from './budget.ts'
+
+/** A talk that asks to become a turn. */
+export interface Entry {
+  readonly turn: string
+  /** The turn at the top of its chain; its own for a talk from outside. */
+  readonly root: string
+  /** The turn whose token made it; none for the operator's talks, which may wait without end. */
+  readonly parent?: string
+  readonly instance: string
+  readonly from: string
+  readonly depth: number
+  readonly engine: string
+  readonly model?: string
+  /** The host (`hosts.owner`) that will run it. */
+  readonly owner: string
+  /** SHA-256 of its turn token, as hex. */
+  readonly tokenDigest: string
+  readonly limits: Limits
+  readonly concurrency: number
+  readonly maxTurnsPerRoot: number
+}
+
+/** `running`: the money is held, go. `waiting`: recorded, for a slot or for held money. */
+export type Entered =
+  | { readonly state: 'running'; readonly allowance: Allowance }
+  | { readonly state: 'waiting'; readonly for: 'slot' | 'money' }
+
+/** How a turn ended, for its row. */
+export interface Ended {
+  readonly turn: string
+  readonly cost: Cost
+  readonly tokens: number
+  /** `success`, or the code. */
+  readonly outcome: string
+  readonly error?: string
+  readonly answer?: string
+  readonly model?: string
+  readonly session?: string
+}
+
+/** What was charged in the end, and how full the fullest budget is now. */
+export interface Settled {
+  readonly microUsd: MicroUsd
+  readonly basis: Basis
+  /** Set from 80 % on: `Budget of worker: $0.8500 used of $1.00 (day).` */
+  readonly warning?: string
+}
+
+/** A turn that a turn token proves. */
+export interface ProvedTurn {
+  readonly turn: string
+  readonly root: string
+  readonly instance: string
+  readonly depth: number
+  readonly owner: string
+}
+
+/** A turn that its host left open, and the process to look for. */
+export interface OpenTurn {
+  readonly turn: string
+  readonly instance: string
+  readonly process?: Pick<ProcessId, 'pid' | 'startTime'>
+}
+
+/**
+ * Money and turns of one state folder, right with several processes on it. Every member is one transaction.
+ * Left: `budget_exhausted`, `turns_exhausted` or `busy` by the rules; `session_state`, `write_permission` or
+ * `internal_error` when the store refuses (fail closed).
+ */
+export interface Ledger {
+  /**
+   * Admits an entry: refuses it, runs it (`slotFree` and money left), or records it as waiting. One with a parent may wait
+   * only if a turn that holds what it waits for has no unfinished child talk; else `busy` (design §8).
+   */
+  readonly enter: (entry: Entry, slotFree: boolean) => TE.TaskEither<Failure, Entered>
+  /** Tries again for one that waits and has its slot now. */
+  readonly hold: (entry: Entry) => TE.TaskEither<Failure, Entered>
+  /** Forgets one that waited and never ran. */
+  readonly leave: (turn: string) => TE.TaskEither<Failure, void>
+  readonly started: (turn: string, process: Pick<ProcessId, 'pid' | 'startTime'>) => TE.TaskEither<Failure, void>
+  readonly seen: (turn: string, microUsd: MicroUsd, tokens: number) => TE.TaskEither<Failure, void>
+  /** Its token dies with this. */
+  readonly ending: (turn: string) => TE.TaskEither<Failure, void>
+  /** Replaces the hold by the true cost. A second settle of a turn changes nothing. */
+  readonly settle: (ended: Ended) => TE.TaskEither<Failure, Settled>
+  /** The turn that a token's digest belongs to, if that is `running`. */
+  readonly proved: (tokenDigest: string) => TE.TaskEither<Failure, ProvedTurn | undefined>
+  /** Unfinished turns with this parent. */
+  readonly children: (parent: string) => TE.TaskEither<Failure, readonly string[]>
+  /** Turns that these dead owners left open; waiting ones are dropped. */
+  readonly abandoned: (owners: readonly string[]) => TE.TaskEither<Failure, readonly OpenTurn[]>
+  /** Settles turns that their host left open: at what had been seen, or at the hold. */
+  readonly settleAbandoned: (turns: readonly string[]) => TE.TaskEither<Failure, void>
+}
+
+/** One budget as it stands: `instance` is `*` for all instances together. */
+export interface BudgetState {
+  readonly instance: string
+  readonly per: Budget['per']
+  /** `total`, `2026-12-01` or `2026-12`. */
+  readonly window: string
+  readonly spentMicroUsd: MicroUsd
+  readonly heldMicroUsd: MicroUsd
+  /** The limit of the file and what was added in this window. */
+  readonly limitMicroUsd?: MicroUsd
+  readonly tokens: number
+  readonly limitTokens?: number
+  readonly turns: number
+  readonly limitTurns?: number
+  /** Turns of this window whose cost nobody can tell. */
+  readonly unknownTurns: number
+}
+
+/** A turn, for people: `errand log`. Times are milliseconds since 1970. */
+export interface TurnRecord {
+  readonly turn: string
+  readonly root: string
+  readonly parent?: string
+  readonly instance: string
+  readonly from: string
+  readonly depth: number
+  readonly engine: string
+  readonly model?: string
+  readonly session?: string
+  readonly state: 'waiting' | 'running' | 'ending' | 'done'
+  readonly createdAtMs: number
+  readonly startedAtMs?: number
+  readonly endedAtMs?: number
+  readonly outcome?: string
+  readonly error?: string
+  readonly costMicroUsd?: MicroUsd
+  readonly basis?: Basis
+  readonly tokens: number
+  /** Kept for 24 h, at most 256 KiB. */
+  readonly answer?: string
+}

@@ -1,0 +1,23 @@
+import type { Limits } from '../budget/budget.ts'
+import type { EngineSettings } from '../engine/settings.ts'
+
+/** One instance of `budgets.json`, decoded, loaded, with every default filled in. */
+export interface Instance {
+  readonly name: string
+  readonly description?: string
+  readonly enabled: boolean
+  /** Who may talk to it; `*` is anyone. */
+  readonly peers: readonly string[]
+  /** The deepest talk accepted. */
+  readonly maxDepth: number
+  /** The port asked for; 0 is any. */
+  readonly port: number
+  /** Turns at once. */
+  readonly concurrency: number
+  /** Talks that may wait. */
+  readonly queueLimit: number
+  readonly queueTimeoutMs: number
+  readonly maxTurnsPerRoot: number
+  readonly limits: Limits
+  readonly settings: EngineSettings
+}

@@ -1,0 +1,29 @@
+import type { Allowance } from '../budget/budget.ts'
+import type { ProcessId } from '../process/process-id.ts'
+import type { MicroUsd } from '../protocol/money.ts'
+import type { EngineSettings, PriceOf } from './settings.ts'
+
+/** One turn to run, and who wants to hear of it. */
+export interface RunRequest {
+  readonly settings: EngineSettings
+  readonly prompt: string
+  readonly allowance: Allowance
+  readonly priceOf: PriceOf
+  /** The environment of the host; the child gets what the allow-list lets through. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** What the turn itself adds: ERRAND_TOKEN, ERRAND_TURN (the mark), ERRAND_CONFIG, ERRAND_REPORT. */
+  readonly turnEnvironment: Readonly<Record<string, string>> & {
+    readonly ERRAND_TURN: string
+    readonly ERRAND_REPORT: string
+  }
+  /** Leads the child's PATH. */
+  readonly binFolder?: string
+  /** Aborted: the turn is ended as `cancelled`, with `reason` (a string) as its sentence. */
+  readonly cancel: AbortSignal
+  /** The process runs. */
+  readonly onStarted: (process: ProcessId) => void
+  /** What it has spent so far, each time that it grows. */
+  readonly onSeen: (microUsd: MicroUsd, tokens: number) => void
+  /** Called before our first signal, which waits for it (at most a second). */
+  readonly onEnding: () => Promise<void>
+}
