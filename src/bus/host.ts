@@ -1,4 +1,5 @@
 import type { Ledger } from '../budget/ledger.ts'
+import type { Failure } from '../protocol/failure.ts'
 
 /** One line of the log: an event's name and its facts; never a prompt, an answer, a secret or a token. */
 export type Log = (
@@ -6,6 +7,15 @@ export type Log = (
   facts?: Readonly<Record<string, unknown>>,
   level?: 'debug' | 'info' | 'warn' | 'error',
 ) => void
+
+/** A talk that waits or runs in this process, and the way to end it. */
+export interface LiveTalk {
+  readonly turn: string
+  readonly instance: string
+  readonly end: (why: Failure) => void
+  /** Absent while it waits. */
+  runningSinceMs?: number
+}
 
 /** What the instances of one process share. */
 export interface Host {
@@ -24,6 +34,10 @@ export interface Host {
   /** Where turns leave their reports; exists, mode 0700. */
   readonly reportFolder: string
   readonly bodyLimitBytes: number
+  /** By turn; empty at first. */
+  readonly live: Map<string, LiveTalk>
+  /** Turns whose cost could not be written yet; while there are any, new talks are refused. Empty at first. */
+  readonly unsettled: Set<string>
   readonly now: () => number
   readonly log: Log
 }

@@ -1,0 +1,81 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { TalkRequest } from '../protocol/envelope.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { type Caller, operator } from './identity.ts'
+import type { Instance } from './instance.ts'
+
+/** A talk that passed every rule but those of money. */
+export interface Admitted {
+  readonly prompt: string
+  readonly from: string
+  readonly depth: number
+  /** The turn that it was made from, and the root of that. */
+  readonly parent?: { readonly turn: string; readonly root: string }
+}
+
+type Step = E.Either<Failure, TalkRequest>
+
+/** Enabled → depth → self and peer (docs/protocol.md, "Order of the checks"). */
+export const admit =
+  (instance: Instance, caller: Caller) =>
+  (talk: TalkRequest): E.Either<Failure, Admitted> =>
+    pipe(
+      enabled(instance, talk),
+      E.chain(provedDepth(caller)),
+      E.chain(depthWithin(instance)),
+      E.chain(provedName(caller)),
+      E.chain(notItself(instance)),
+      E.chain(peerAllowed(instance, caller)),
+      E.map(({ prompt, fromInstance, depth }) => ({
+        prompt,
+        from: fromInstance,
+        depth,
+        ...(caller.kind === 'turn' ? { parent: { turn: caller.proved.turn, root: caller.proved.root } } : {}),
+      })),
+    )
+
+const enabled = (instance: Instance, talk: TalkRequest): Step =>
+  instance.enabled
+    ? E.right(talk)
+    : E.left(failure('bus_disabled', `Instance ${instance.name} is disabled ("enabled": false in budgets.json).`))
+
+const provedDepth =
+  (caller: Caller) =>
+  (talk: TalkRequest): Step => {
+    if (caller.kind !== 'turn' || talk.depth === caller.proved.depth + 1) return E.right(talk)
+    const expected = caller.proved.depth + 1
+    return E.left(failure('invalid_request', `This turn token speaks at depth ${expected}, not ${talk.depth}.`))
+  }
+
+const depthWithin =
+  ({ name, maxDepth }: Instance) =>
+  (talk: TalkRequest): Step =>
+    talk.depth <= maxDepth
+      ? E.right(talk)
+      : E.left(failure('max_depth_exceeded', `Depth ${talk.depth} is beyond the maxDepth of ${name}, ${maxDepth}.`))
+
+const provedName =
+  (caller: Caller) =>
+  (talk: TalkRequest): Step =>
+    caller.kind !== 'turn' || talk.fromInstance === caller.proved.instance
+      ? E.right(talk)
+      : E.left(failure('peer_not_allowed', `This turn token speaks for ${caller.proved.instance} only.`))
+
+const notItself =
+  ({ name }: Instance) =>
+  (talk: TalkRequest): Step =>
+    talk.fromInstance === name
+      ? E.left(failure('peer_not_allowed', `Instance ${name} does not talk to itself.`))
+      : E.right(talk)
+
+const peerAllowed =
+  ({ name, peers }: Instance, caller: Caller) =>
+  (talk: TalkRequest): Step => {
+    const { fromInstance } = talk
+    const isOperator = caller.kind === 'operator' && fromInstance === operator
+    if (isOperator || peers.includes('*') || (fromInstance !== '*' && peers.includes(fromInstance)))
+      return E.right(talk)
+    const who = JSON.stringify(fromInstance.slice(0, 64))
+    return E.left(failure('peer_not_allowed', `${who} is not among the peers of ${name} in budgets.json.`))
+  }

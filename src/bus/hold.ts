@@ -1,0 +1,141 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Allowance } from '../budget/budget.ts'
+import type { Entry } from '../budget/ledger.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import type { Admitted } from './admit.ts'
+import type { Bus } from './bus.ts'
+import type { Host } from './host.ts'
+import { type NewTurn, newTurn } from './identity.ts'
+import type { Instance } from './instance.ts'
+import type { Ticket } from './queue.ts'
+
+/** A turn with its money held and its slot taken; `done` frees the slot. */
+export interface HeldTurn extends NewTurn {
+  readonly talk: Admitted
+  readonly allowance: Allowance
+  /** Aborts with the failure that ends it. */
+  readonly ended: AbortSignal
+  readonly done: () => void
+}
+
+// Money may be freed by another process, of which no event comes here.
+const moneyPollMs = 50
+const retryBusyAfterMs = 1000
+
+/** Waits, as far as the rules allow it, for a slot and for money; then both are this talk's. */
+export const hold =
+  (bus: Bus, hungUp: AbortSignal) =>
+  (talk: Admitted): TE.TaskEither<Failure, HeldTurn> =>
+  async () => {
+    const refusal = refusalNow(bus)
+    if (refusal) return E.left(refusal)
+
+    const turn = newTurn()
+    const entry = entryOf(bus, talk, turn)
+    const ending = new AbortController()
+    const end = (why: Failure): void => ending.abort(why)
+    const onHangUp = (): void => end(failure('cancelled', 'The caller hung up.'))
+    if (hungUp.aborted) return E.left(failure('cancelled', 'The caller hung up.'))
+    hungUp.addEventListener('abort', onHangUp, { once: true })
+    const ticket = bus.queue.join()
+    bus.host.live.set(turn.turn, { turn: turn.turn, instance: bus.instance.name, end })
+
+    const forget = (): void => {
+      hungUp.removeEventListener('abort', onHangUp)
+      bus.host.live.delete(turn.turn)
+    }
+    const entered = await enterLine(bus, entry, ticket, ending.signal)
+    if (E.isLeft(entered)) {
+      ticket.leave()
+      forget()
+      return entered
+    }
+    const release = ticket.take()
+    const live = bus.host.live.get(turn.turn)
+    if (live) live.runningSinceMs = bus.host.now()
+    const done = (): void => {
+      forget()
+      release()
+    }
+    return E.right({ ...turn, talk, allowance: entered.right, ended: ending.signal, done })
+  }
+
+const refusalNow = ({ host, instance, queue, stopping }: Bus): Failure | undefined => {
+  if (stopping) return failure('instance_unavailable', `Instance ${instance.name} is stopping.`)
+  if (host.unsettled.size > 0) {
+    const turns = [...host.unsettled].join(', ')
+    return failure('internal_error', `The cost of turn ${turns} could not be written yet; new talks wait for that.`)
+  }
+  return queue.waiting() - 1 >= instance.queueLimit
+    ? failure('busy', `${queue.waiting()} talks wait for ${instance.name} already.`, retryBusyAfterMs)
+    : undefined
+}
+
+const entryOf = ({ host, instance }: Bus, talk: Admitted, { turn, tokenDigest }: NewTurn): Entry => ({
+  turn,
+  root: talk.parent?.root ?? turn,
+  ...(talk.parent ? { parent: talk.parent.turn } : {}),
+  instance: instance.name,
+  from: talk.from,
+  depth: talk.depth,
+  engine: instance.settings.engine.name,
+  ...(instance.settings.model === undefined ? {} : { model: instance.settings.model }),
+  owner: host.owner,
+  tokenDigest,
+  limits: instance.limits,
+  concurrency: instance.concurrency,
+  maxTurnsPerRoot: instance.maxTurnsPerRoot,
+})
+
+/** The first try records it where it must wait; later ones are made when the line has changed, or money may be free. */
+const enterLine = async (
+  { host, instance }: Bus,
+  entry: Entry,
+  ticket: Ticket,
+  ended: AbortSignal,
+): Promise<E.Either<Failure, Allowance>> => {
+  const first = await host.ledger.enter(entry, ticket.isNext())()
+  if (E.isLeft(first)) return first
+  if (first.right.state === 'running') return E.right(first.right.allowance)
+  const waited = await waitInLine(host, entry, ticket, AbortSignal.any([ended, tooLong(instance)]), first.right.for)
+  if (E.isLeft(waited)) await host.ledger.leave(entry.turn)()
+  return waited
+}
+
+const waitInLine = async (
+  { ledger }: Host,
+  entry: Entry,
+  ticket: Ticket,
+  until: AbortSignal,
+  waitsFor: 'slot' | 'money',
+): Promise<E.Either<Failure, Allowance>> => {
+  let tried = waitsFor === 'money'
+  for (;;) {
+    if (tried || !ticket.isNext()) await ticket.change(tried ? pollAgain(until) : until)
+    if (until.aborted) return E.left(endedBy(until))
+    if (!ticket.isNext()) continue
+    const entered = await ledger.hold(entry)()
+    if (E.isLeft(entered)) return entered
+    if (entered.right.state === 'running') return E.right(entered.right.allowance)
+    tried = true
+  }
+}
+
+const pollAgain = (until: AbortSignal): AbortSignal => AbortSignal.any([until, AbortSignal.timeout(moneyPollMs)])
+
+const tooLong = ({ name, queueTimeoutMs }: Instance): AbortSignal => {
+  const late = new AbortController()
+  const sentence = `It waited ${queueTimeoutMs} ms for ${name}, as long as its queueTimeout allows.`
+  setTimeout(() => late.abort(failure('busy', sentence, retryBusyAfterMs)), queueTimeoutMs).unref()
+  return late.signal
+}
+
+/** The failure that a turn was ended with. */
+export const endedBy = (ended: AbortSignal): Failure => {
+  const why: unknown = ended.reason
+  return isFailure(why) ? why : failure('cancelled', 'The turn was ended.')
+}
+
+const isFailure = (why: unknown): why is Failure =>
+  typeof why === 'object' && why !== null && 'code' in why && 'sentence' in why

@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type * as T from 'fp-ts/lib/Task.js'
+import type { Ended, Settled } from '../budget/ledger.ts'
+import type { TurnReport } from '../engine/report.ts'
+import {
+  type Envelope,
+  failureEnvelope,
+  type ReplyExt,
+  type ReplyFacts,
+  successEnvelope,
+} from '../protocol/envelope.ts'
+import { failure } from '../protocol/failure.ts'
+import { usdFrom } from '../protocol/money.ts'
+import type { Bus } from './bus.ts'
+import type { HeldTurn } from './hold.ts'
+import type { Host } from './host.ts'
+
+const retryAfterMs = 500
+
+/**
+ * Replaces the hold by what the turn truly cost, frees its slot and ends the talks that it left open. If the cost cannot be
+ * written, the reply is still the turn's own; writing is tried again, and the bus takes no new talk until it is done.
+ */
+export const settle =
+  (bus: Bus, turn: HeldTurn, report: TurnReport): T.Task<Settled> =>
+  async () => {
+    const { host, instance } = bus
+    await endChildren(host, turn.turn)
+    const ended = endedOf(turn, report)
+    const settled = await host.ledger.settle(ended)()
+    if (E.isLeft(settled)) {
+      host.log('settle-failed', { turn: turn.turn, reason: settled.left.sentence }, 'error')
+      host.unsettled.add(turn.turn)
+      void settleLater(host, ended)
+    }
+    turn.done()
+    const cost = E.isRight(settled) ? settled.right : report.cost
+    host.log('ended', {
+      turn: turn.turn,
+      instance: instance.name,
+      outcome: ended.outcome,
+      costUsd: usdFrom(cost.microUsd),
+      basis: cost.basis,
+    })
+    return cost
+  }
+
+/** The envelope of a turn that ran, whatever became of it. */
+export const replyOf = (turn: HeldTurn, report: TurnReport, settled: Settled, facts: ReplyFacts): Envelope => {
+  const { outcome, model, tokens, partialText } = report
+  const ext: ReplyExt = {
+    turn: turn.turn,
+    costUsd: usdFrom(settled.microUsd),
+    basis: settled.basis,
+    tokens,
+    ...(model === undefined ? {} : { model }),
+    ...(settled.warning === undefined ? {} : { warning: settled.warning }),
+  }
+  if (E.isLeft(outcome)) {
+    return failureEnvelope(outcome.left, { ...facts, ext: partialText === undefined ? ext : { ...ext, partialText } })
+  }
+  const { text, denied } = outcome.right
+  if (typeof text !== 'string' || text === '') {
+    return failureEnvelope(failure('invalid_handler_response', 'The engine reported success without a text.'), {
+      ...facts,
+      ext,
+    })
+  }
+  return successEnvelope(text, { ...facts, ext: denied === undefined ? ext : { ...ext, denied } })
+}
+
+const endedOf = ({ turn }: HeldTurn, { outcome, cost, tokens, model, session }: TurnReport): Ended => ({
+  turn,
+  cost,
+  tokens,
+  ...(E.isLeft(outcome)
+    ? { outcome: outcome.left.code, error: outcome.left.sentence }
+    : { outcome: 'success', answer: outcome.right.text }),
+  ...(model === undefined ? {} : { model }),
+  ...(session === undefined ? {} : { session }),
+})
+
+/** Children in other processes end with their callers, which were processes of this turn. */
+const endChildren = async ({ ledger, live }: Host, parent: string): Promise<void> => {
+  const children = await ledger.children(parent)()
+  if (E.isLeft(children)) return
+  for (const child of children.right)
+    live.get(child)?.end(failure('cancelled', 'The turn that asked for it has ended.'))
+}
+
+const settleLater = async ({ ledger, unsettled }: Host, ended: Ended): Promise<void> => {
+  for (;;) {
+    await pause(retryAfterMs, undefined, { ref: false })
+    const settled = await ledger.settle(ended)()
+    if (E.isLeft(settled)) continue
+    unsettled.delete(ended.turn)
+    return
+  }
+}
