@@ -1,0 +1,126 @@
+import http from 'node:http'
+import * as E from 'fp-ts/lib/Either.js'
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import { type Failure, failure } from '../protocol/failure.ts'
+
+/** One POST to loopback. */
+export interface Post {
+  readonly port: number
+  readonly path: string
+  readonly body: string
+  readonly bearer?: string
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+  readonly responseLimitBytes: number
+}
+
+export interface Received {
+  readonly status: number
+  readonly body: string
+  readonly retryAfter?: string
+}
+
+/** `sent`: the request may have reached somebody who acts on it. */
+export interface TransportFailure {
+  readonly why: Failure
+  readonly sent: boolean
+}
+
+// Its own agent: the global one takes a proxy from the environment where NODE_USE_ENV_PROXY says so, and keeps sockets
+// of a bus that is gone.
+const agent = new http.Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
+
+/** Sends and reads to the end: the literal 127.0.0.1, no proxy, no redirect, no timeout but the caller's own. */
+export const post =
+  (request: Post, name: string): TE.TaskEither<TransportFailure, Received> =>
+  () =>
+    new Promise(resolve => {
+      const { signal, timeoutMs } = request
+      const state = { sent: false, status: undefined as number | undefined }
+      const body = Buffer.from(request.body)
+      const outgoing = http.request({
+        agent,
+        host: '127.0.0.1',
+        port: request.port,
+        path: request.path,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': body.length,
+          accept: 'application/json',
+          ...(request.bearer === undefined ? {} : { authorization: `Bearer ${request.bearer}` }),
+        },
+      })
+
+      const end = (result: E.Either<TransportFailure, Received>) => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', hangUp)
+        outgoing.destroy()
+        resolve(result)
+      }
+      const fail = (why: Failure) => end(E.left({ why, sent: state.sent }))
+      const hangUp = () => fail(failure('cancelled', `The talk to ${name} was cancelled by its caller.`))
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(() => fail(tooLate(name, timeoutMs)), Math.min(timeoutMs, longestTimerMs))
+
+      // A socket that is connected may have passed bytes on, whatever becomes of it then.
+      outgoing.on('socket', socket => {
+        socket.once('connect', () => {
+          state.sent = true
+        })
+      })
+      outgoing.on('error', error => fail(transportFailure(name, request.port, error, state)))
+      outgoing.on('response', response => {
+        state.status = response.statusCode ?? 0
+        const chunks: Buffer[] = []
+        let length = 0
+        response.on('data', (chunk: Buffer) => {
+          length += chunk.length
+          if (length > request.responseLimitBytes) fail(tooLong(name, request.responseLimitBytes))
+          else chunks.push(chunk)
+        })
+        response.on('error', error => fail(transportFailure(name, request.port, error, state)))
+        response.on('end', () => {
+          const retryAfter = response.headers['retry-after']
+          end(
+            E.right({
+              status: response.statusCode ?? 0,
+              body: Buffer.concat(chunks).toString('utf8'),
+              ...(retryAfter === undefined ? {} : { retryAfter }),
+            }),
+          )
+        })
+      })
+      if (signal?.aborted) return hangUp()
+      signal?.addEventListener('abort', hangUp, { once: true })
+      outgoing.end(body)
+    })
+
+// What a longer timer means to Node is 1 ms.
+const longestTimerMs = 2 ** 31 - 1
+
+const tooLate = (name: string, timeoutMs: number): Failure =>
+  failure('timeout', `${name} did not answer within ${timeoutMs} ms; the talk was ended.`)
+
+const tooLong = (name: string, limitBytes: number): Failure =>
+  failure('invalid_response', `The answer of ${name} is longer than ${limitBytes} bytes, so it was not read to its end.`)
+
+const transportFailure = (
+  name: string,
+  port: number,
+  error: Error,
+  state: { readonly sent: boolean; readonly status: number | undefined },
+): Failure => {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message
+  if (state.status !== undefined) {
+    return failure('invalid_response', `The answer of ${name} broke off (HTTP ${state.status}, ${code}).`)
+  }
+  if (!state.sent) {
+    return failure('instance_unavailable', `Nobody answers for ${name} on 127.0.0.1:${port} (${code}).`)
+  }
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ECONNREFUSED'
+    ? failure('instance_unavailable', `${name} closed the connection before it answered (${code}).`)
+    : failure('invalid_response', `What answers on the port of ${name} does not speak HTTP (${code}).`)
+}
