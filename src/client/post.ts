@@ -105,7 +105,10 @@ const tooLate = (name: string, timeoutMs: number): Failure =>
   failure('timeout', `${name} did not answer within ${timeoutMs} ms; the talk was ended.`)
 
 const tooLong = (name: string, limitBytes: number): Failure =>
-  failure('invalid_response', `The answer of ${name} is longer than ${limitBytes} bytes, so it was not read to its end.`)
+  failure(
+    'invalid_response',
+    `The answer of ${name} is longer than ${limitBytes} bytes, so it was not read to its end.`,
+  )
 
 const transportFailure = (
   name: string,

@@ -1,6 +1,7 @@
 import type { Budget, Limits } from '../budget/budget.ts'
 import type { Access } from '../engine/engine.ts'
 import type { Price } from '../engine/settings.ts'
+import type { Failure } from '../protocol/failure.ts'
 
 /** One instance as budgets.json has it: defaults filled in, paths absolute, nothing loaded yet. */
 export interface InstanceConfig {
@@ -46,3 +47,6 @@ export interface Config {
   /** What is unwise but no mistake; whole sentences. */
   readonly warnings: readonly string[]
 }
+
+/** Everything that is wrong, each a sentence of its own; never empty. */
+export type Mistakes = readonly Failure[]
