@@ -52,7 +52,7 @@ const parse = (bytes: Buffer): E.Either<Failure, Json> => {
   try {
     return E.right(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
   } catch (error) {
-    const what = error instanceof SyntaxError ? 'no JSON' : 'not UTF-8'
+    const what = error instanceof TypeError ? 'not UTF-8' : 'not JSON'
     return E.left(failure('invalid_request', `The body is ${what}. Send {"fromInstance", "prompt", "depth"} as JSON.`))
   }
 }

@@ -67,7 +67,8 @@ const refusalNow = ({ host, instance, queue, stopping }: Bus): Failure | undefin
     const turns = [...host.unsettled].join(', ')
     return failure('internal_error', `The cost of turn ${turns} could not be written yet; new talks wait for that.`)
   }
-  return queue.waiting() - 1 >= instance.queueLimit
+  const full = queue.running() + queue.waiting() >= instance.concurrency
+  return full && queue.waiting() >= instance.queueLimit
     ? failure('busy', `${queue.waiting()} talks wait for ${instance.name} already.`, retryBusyAfterMs)
     : undefined
 }

@@ -15,6 +15,7 @@ export interface Queue {
   readonly join: () => Ticket
   readonly waiting: () => number
   readonly running: () => number
+  readonly nextChange: () => Promise<void>
 }
 
 export const createQueue = (concurrency: number): Queue => {
@@ -64,5 +65,14 @@ export const createQueue = (concurrency: number): Queue => {
     return { isNext: () => line[0] === place && running < concurrency, change, take, leave }
   }
 
-  return { join, waiting: () => line.length, running: () => running }
+  const nextChange = (): Promise<void> =>
+    new Promise(resolve => {
+      const done = (): void => {
+        listeners.delete(done)
+        resolve()
+      }
+      listeners.add(done)
+    })
+
+  return { join, nextChange, waiting: () => line.length, running: () => running }
 }

@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import * as E from 'fp-ts/lib/Either.js'
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import type { PriceOf } from '../engine/settings.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { answerRaw } from './answer.ts'
+import { createApp } from './app.ts'
+import type { Bus } from './bus.ts'
+import type { Host } from './host.ts'
+import type { Instance } from './instance.ts'
+import { createQueue } from './queue.ts'
+import { stopTalks, untilIdle } from './stop.ts'
+
+/** An instance that listens on loopback. */
+export interface Served {
+  readonly instance: Instance
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly port: number
+  readonly activity: () => { readonly running: number; readonly queued: number }
+  /** Resolves when nothing runs or waits here. */
+  readonly idle: () => Promise<void>
+  /** Refuses new talks, lets turns end within the grace, ends the rest, and closes the socket when all were answered. */
+  readonly stop: (graceMs: number) => Promise<void>
+}
+
+// A request must have arrived whole by then; how long its turn runs is another matter.
+const arrivalLimitMs = 10_000
+const backlog = 1024
+
+export const serve =
+  (host: Host, instance: Instance, priceOf: PriceOf): TE.TaskEither<Failure, Served> =>
+  async () => {
+    const bus: Bus = { host, instance, priceOf, queue: createQueue(instance.concurrency), stopping: false }
+    const server = createHttpServer(bus)
+    const listening = await listen(server, instance)
+    if (E.isLeft(listening)) return listening
+    const { port } = listening.right
+    return E.right({
+      instance,
+      port,
+      url: `http://127.0.0.1:${port}`,
+      activity: () => ({ running: bus.queue.running(), queued: bus.queue.waiting() }),
+      idle: () => untilIdle(bus),
+      stop: async graceMs => {
+        await stopTalks(bus, graceMs)
+        await close(server)
+      },
+    })
+  }
+
+const createHttpServer = (bus: Bus): Server => {
+  const handle = createApp(bus).callback()
+  const server = createServer({
+    requireHostHeader: false,
+    headersTimeout: arrivalLimitMs,
+    requestTimeout: arrivalLimitMs,
+    connectionsCheckingInterval: 1000,
+  })
+  const refuseRaw = (socket: Duplex, sentence: string): void =>
+    answerRaw(socket, bus.instance.name, failure('invalid_request', sentence))
+  const current = new WeakMap<Duplex, ServerResponse>()
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      current.set(request.socket, response)
+      void handle(request, response)
+    })
+  }
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseRaw(socket, 'CONNECT is not served here.'))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answerBroken(bus, error, socket, current.get(socket)),
+  )
+  return server
+}
+
+/** What Node could not even parse, or waited for too long. */
+const answerBroken = (bus: Bus, error: NodeJS.ErrnoException, socket: Duplex, current?: ServerResponse): void => {
+  if (error.code === 'ECONNRESET') socket.destroy()
+  if (!socket.writable) return
+  if (current && !current.writableFinished && (current.headersSent || current.req.complete)) {
+    // An answer is under way on this socket: it goes first, and nothing can be read behind it.
+    current.once('close', () => socket.destroy())
+    return
+  }
+  answerRaw(socket, bus.instance.name, whyBroken(error))
+}
+
+const whyBroken = ({ code }: NodeJS.ErrnoException): Failure => {
+  if (code === 'HPE_HEADER_OVERFLOW') return failure('request_too_large', 'The headers are larger than 16 KiB.')
+  if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') return failure('invalid_request', 'This is not a well-formed HTTP request.')
+  return failure('invalid_request', `The request did not arrive within ${arrivalLimitMs / 1000} s.`)
+}
+
+const listen = (server: Server, { name, port }: Instance): Promise<E.Either<Failure, AddressInfo>> =>
+  new Promise(resolve => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE'
+      const why = taken
+        ? 'is taken by another program; choose another "port", or 0 for any'
+        : `cannot be used: ${error.message}`
+      resolve(E.left(failure('instance_unavailable', `Port ${port} of instance ${name} ${why}.`)))
+    })
+    server.listen({ host: '127.0.0.1', port, backlog }, () => {
+      const address = server.address()
+      if (typeof address === 'object' && address !== null) resolve(E.right(address))
+    })
+  })
+
+const close = (server: Server): Promise<void> =>
+  new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+    // Who has been answered and still holds the line open has no claim on us.
+    setTimeout(() => server.closeAllConnections(), 1000).unref()
+  })
