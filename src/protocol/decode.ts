@@ -33,10 +33,21 @@ export const leaf = <A>(expected: string, is: (value: unknown) => value is A): t
 const mismatches = (errors: t.Errors): readonly Mismatch[] => {
   const all = errors.map(({ context, value, message }) => ({
     path: pathOf(context),
-    expected: message ?? context.at(-1)?.type.name ?? 'something else',
+    expected: message ?? expectedBy(context.at(-1)?.type),
     found: show(value),
   }))
   return [...new Map(all.map(mismatch => [`${mismatch.path}\n${mismatch.expected}`, mismatch])).values()]
+}
+
+const expectedBy = (type: t.Decoder<unknown, unknown> | undefined): string => {
+  const isObject =
+    type instanceof t.InterfaceType ||
+    type instanceof t.PartialType ||
+    type instanceof t.IntersectionType ||
+    type instanceof t.ExactType ||
+    type instanceof t.DictionaryType
+  if (isObject) return 'an object'
+  return type instanceof t.ArrayType ? 'a list' : (type?.name ?? 'something else')
 }
 
 // io-ts puts the index of a union's or an intersection's member on the path; people know no such key.
