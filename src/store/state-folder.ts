@@ -1,0 +1,34 @@
+import fs from 'node:fs'
+import * as E from 'fp-ts/lib/Either.js'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { fileFailure } from './store-failure.ts'
+
+/**
+ * The folder that holds the store and the secret, made when it is missing. One that others could write, or lead elsewhere,
+ * is refused: whoever writes there has the secret, and the money.
+ */
+export const ensureStateFolder = (folder: string): E.Either<Failure, void> => {
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const what = fs.lstatSync(folder)
+    if (what.isSymbolicLink()) return refuse(folder, 'is a symbolic link', 'name the folder itself in "stateDir"')
+    if (!what.isDirectory()) return refuse(folder, 'is not a folder', 'move it away, or name another "stateDir"')
+    const self = process.getuid?.()
+    if (self !== undefined && what.uid !== self)
+      return refuse(
+        folder,
+        `belongs to another user (uid ${what.uid})`,
+        'run errand as that user, or name another "stateDir"',
+      )
+    if ((what.mode & 0o022) !== 0)
+      return refuse(folder, 'can be written by other users', `take that away: chmod go-w ${folder}`)
+    return E.right(undefined)
+  } catch (cause) {
+    const known = fileFailure(folder, cause)
+    if (known) return E.left(known)
+    throw cause
+  }
+}
+
+const refuse = (folder: string, what: string, mend: string): E.Either<Failure, never> =>
+  E.left(failure('write_permission', `The state folder ${folder} ${what}; ${mend}.`))
