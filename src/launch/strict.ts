@@ -1,0 +1,55 @@
+import * as E from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts/lib/index.js'
+import type { Mismatch } from '../protocol/decode.ts'
+import { sayMismatch } from '../protocol/decode.ts'
+import { didYouMean } from './did-you-mean.ts'
+
+type Members = Readonly<Record<string, t.Mixed>>
+
+/** What a strict object decodes to: every member may be missing but those of `required`. */
+export type Strict<M extends Members, K extends keyof M> = { readonly [key in K]: t.TypeOf<M[key]> } & {
+  readonly [key in Exclude<keyof M, K>]?: t.TypeOf<M[key]>
+}
+
+/** An object with these members and no others: a key that nobody reads is a mistake of whoever wrote it. */
+export const strict = <M extends Members, K extends keyof M & string = never>(
+  members: M,
+  required: readonly K[],
+  refuse: (value: Strict<M, K>, at: (key: string) => t.Context) => t.Errors = () => [],
+): t.Type<Strict<M, K>, Strict<M, K>, unknown> => {
+  const is = (value: unknown): value is Strict<M, K> => E.isRight(validate(value, []))
+  const isComplete = (value: unknown): value is Strict<M, K> => isObject(value)
+
+  const validate: t.Validate<unknown, Strict<M, K>> = (value, context) => {
+    if (!isObject(value) || !isComplete(value)) return t.failure(value, context, 'an object')
+    const at = (key: string): t.Context => [...context, { key, type: members[key] ?? t.unknown, actual: value }]
+    const errors: t.Errors = []
+    for (const [key, member] of Object.entries(value)) {
+      const codec = Object.hasOwn(members, key) ? members[key] : undefined
+      if (codec === undefined) errors.push({ value: member, context: at(key), message: unknownKey(key, members) })
+      else errors.push(...leftOf(codec.validate(member, at(key))))
+    }
+    for (const key of required) {
+      if (!Object.hasOwn(value, key)) {
+        errors.push({ value: undefined, context: at(key), message: members[key]?.name ?? 'there' })
+      }
+    }
+    if (errors.length === 0) errors.push(...refuse(value, at))
+    return errors.length > 0 ? t.failures(errors) : t.success(value)
+  }
+  return new t.Type('an object', is, validate, a => a)
+}
+
+/** As `sayMismatch`, and a key that nobody knows reads as such. */
+export const sayMistake = (mismatch: Mismatch): string =>
+  mismatch.expected.startsWith(noSuchKey) ? `${mismatch.path}: ${mismatch.expected}` : `${sayMismatch(mismatch)}.`
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const leftOf = <A>(validation: t.Validation<A>): t.Errors => (E.isLeft(validation) ? validation.left : [])
+
+const noSuchKey = 'there is no such key.'
+
+const unknownKey = (key: string, members: Members): string =>
+  `${noSuchKey}${didYouMean(key, Object.keys(members)) || ` Known here: ${Object.keys(members).join(', ')}.`}`
