@@ -1,0 +1,191 @@
+import type { Access, Engine, EngineEvent, Json } from '../src/engine/engine.ts'
+
+/** Claude Code, headless: `claude -p --output-format stream-json`, the prompt on stdin. */
+const claude: Engine = {
+  name: 'claude',
+  cli: 'claude',
+  install: 'Install Claude Code with "npm install -g @anthropic-ai/claude-code", or name its path as "cli".',
+  output: 'json',
+  env: ['ANTHROPIC_*', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'IS_SANDBOX'],
+  slashCommands: true,
+  checkedAgainst: '2.1.332',
+  provider: 'anthropic',
+
+  command: ({ cli: [file = 'claude', ...leading], args, prompt, model, access, instructions = '', capMicroUsd }) => {
+    const onArgv = instructions.length <= argvLimitChars
+    return {
+      file,
+      args: [
+        ...[...leading, '-p', '--output-format', 'stream-json', '--verbose'],
+        ...(model === undefined ? [] : ['--model', model]),
+        ...(access === undefined ? [] : accessFlags[access]),
+        ...(instructions !== '' && onArgv ? ['--append-system-prompt', instructions] : []),
+        ...(capMicroUsd === undefined ? [] : ['--max-budget-usd', (capMicroUsd / 1e6).toFixed(6)]),
+        '--allowedTools=Bash(errand talk:*)',
+        ...args,
+      ],
+      stdin: onArgv ? prompt : `<instructions>\n${instructions}\n</instructions>\n\n${prompt}`,
+      // Without a bound on retries a refused key is tried for 190 s.
+      env: { CLAUDE_CODE_MAX_RETRIES: '2', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
+    }
+  },
+
+  decode: record => {
+    switch (get(record, 'type')) {
+      case 'system':
+        return system(record)
+      case 'assistant':
+        return assistant(record)
+      case 'user':
+        return list(get(get(record, 'message'), 'content')).flatMap(toolResult)
+      case 'rate_limit_event':
+        return rateLimit(get(record, 'rate_limit_info'))
+      case 'result':
+        return [
+          ...session(record),
+          ...totals(record),
+          ...list(get(record, 'permission_denials')).flatMap(denial),
+          end(record),
+        ]
+      default:
+        return []
+    }
+  },
+
+  classify: ({ result }) =>
+    result?.type === 'error_max_budget_usd'
+      ? { code: 'budget_exhausted', sentence: `Claude Code stopped at what was left for this turn: ${result.error}.` }
+      : { code: 'engine_cli', sentence: result?.error ?? '' },
+}
+
+export default claude
+
+// Linux takes 128 KiB per argument, and UTF-8 needs up to 3 bytes for a character of a JavaScript string.
+const argvLimitChars = 40_000
+
+// `dontAsk` refuses what the person's own settings do not allow; the tools that write are taken away on top of that.
+const accessFlags: Readonly<Record<Access, readonly string[]>> = {
+  read: ['--permission-mode', 'dontAsk', '--disallowedTools=Write,Edit,NotebookEdit'],
+  write: ['--permission-mode', 'acceptEdits'],
+  full: ['--permission-mode', 'bypassPermissions'],
+}
+
+const system = (record: Json): readonly EngineEvent[] => {
+  if (get(record, 'subtype') === 'init') return [...session(record), ...model(get(record, 'model'))]
+  if (get(record, 'subtype') !== 'api_retry') return []
+  return [{ kind: 'retry', ...status(get(record, 'error_status')), reason: text(get(record, 'error')) }]
+}
+
+// What the CLI says by itself, such as an API error, comes from a model named `<synthetic>`: nothing was asked or paid.
+const assistant = (record: Json): readonly EngineEvent[] => {
+  const message = get(record, 'message')
+  const name = text(get(message, 'model'))
+  if (name === '<synthetic>') return []
+  const blocks = list(get(message, 'content'))
+  const said =
+    typeof get(record, 'parent_tool_use_id') === 'string' ? [] : blocks.filter(block => get(block, 'type') === 'text')
+  const tools = blocks.filter(block => get(block, 'type') === 'tool_use')
+  return [
+    ...session(record),
+    ...model(name),
+    ...usage('step', get(message, 'usage'), { id: text(get(message, 'id')), model: name }),
+    ...said.map((block): EngineEvent => ({ kind: 'text', text: text(get(block, 'text')) })),
+    ...tools.map((block): EngineEvent => ({ kind: 'tool', name: text(get(block, 'name')) })),
+  ]
+}
+
+const toolResult = (block: Json): readonly EngineEvent[] => {
+  const said = text(get(block, 'content'))
+  return get(block, 'is_error') === true && /EROFS|read-only file system/i.test(said)
+    ? [{ kind: 'denied', what: said }]
+    : []
+}
+
+const rateLimit = (info: Json | undefined): readonly EngineEvent[] =>
+  get(info, 'status') === 'rejected'
+    ? [{ kind: 'retry', status: 429, reason: `usage limit reached|${get(info, 'resetsAt') ?? ''}` }]
+    : []
+
+// `usage` is of this run, and all 0 after a stop at the cap; `modelUsage` and the dollars are of the whole session.
+const totals = (record: Json): readonly EngineEvent[] => {
+  const byModel = Object.entries(get(record, 'modelUsage') ?? {})
+  const [dearest] = byModel.toSorted(([, a], [, b]) => count(b, 'costUSD') - count(a, 'costUSD'))
+  const sum = (key: string): number => byModel.reduce((total, [, one]) => total + count(one, key), 0)
+  const [read, write] = [sum('cacheReadInputTokens'), sum('cacheCreationInputTokens')]
+  const usd = get(record, 'total_cost_usd')
+  return [
+    ...model(dearest?.[0]),
+    ...usage('turn', get(record, 'usage')),
+    ...tokens('session', sum('inputTokens'), read, write, sum('outputTokens')),
+    ...(usd === undefined ? [] : [{ kind: 'cost' as const, scope: 'session' as const, usd }]),
+  ]
+}
+
+// A refused reading or a refused command is no refused write.
+const denial = (refused: Json): readonly EngineEvent[] => {
+  const tool = text(get(refused, 'tool_name'))
+  const path = text(get(get(refused, 'tool_input'), 'file_path'))
+  return /^(?:Write|Edit|MultiEdit|NotebookEdit)$/.test(tool)
+    ? [{ kind: 'denied', what: `${tool} ${path}`.trim() }]
+    : []
+}
+
+// `is_error` decides, never `subtype`: that says "success" around API errors.
+const end = (record: Json): EngineEvent => {
+  const answer = get(record, 'result')
+  if (typeof answer === 'string' && get(record, 'is_error') !== true) return { kind: 'result', ok: true, text: answer }
+  const subtype = text(get(record, 'subtype'))
+  const errors = list(get(record, 'errors')).map(text).join('; ')
+  const type = subtype.startsWith('error') ? subtype : text(get(record, 'api_error_type'))
+  const error = text(answer) || errors || subtype
+  return { kind: 'result', ok: false, error, type, ...status(get(record, 'api_error_status')) }
+}
+
+// Anthropic counts what the cache did apart from `input_tokens`.
+const usage = (scope: 'step' | 'turn', json: Json | undefined, of?: StepOf): readonly EngineEvent[] => {
+  const [read, write] = [count(json, 'cache_read_input_tokens'), count(json, 'cache_creation_input_tokens')]
+  return tokens(scope, count(json, 'input_tokens'), read, write, count(json, 'output_tokens'), of)
+}
+
+interface StepOf {
+  readonly id: string
+  readonly model: string
+}
+
+const tokens = (
+  scope: 'step' | 'turn' | 'session',
+  fresh: number,
+  cachedInputTokens: number,
+  cacheWriteTokens: number,
+  outputTokens: number,
+  of?: StepOf,
+): readonly EngineEvent[] => {
+  const inputTokens = fresh + cachedInputTokens + cacheWriteTokens
+  if (inputTokens === 0 && outputTokens === 0) return []
+  return [{ kind: 'usage', scope, usage: { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens }, ...of }]
+}
+
+const session = (record: Json): readonly EngineEvent[] => {
+  const id = get(record, 'session_id')
+  return typeof id === 'string' ? [{ kind: 'session', id }] : []
+}
+
+const model = (name: Json | undefined): readonly EngineEvent[] =>
+  typeof name === 'string' && name !== '' ? [{ kind: 'model', model: name }] : []
+
+const status = (json: Json | undefined): { readonly status?: number } =>
+  typeof json === 'number' ? { status: json } : {}
+
+const get = (json: Json | undefined, key: string): Json | undefined =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
+    ? Object.entries(json).find(([name]) => name === key)?.[1]
+    : undefined
+
+const list = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])
+const text = (json: Json | undefined): string => (typeof json === 'string' ? json : '')
+
+// Left out is 0; what is no number is left to the core to refuse.
+const count = (json: Json | undefined, key: string): number => {
+  const value = get(json, key) ?? 0
+  return typeof value === 'number' ? value : Number.NaN
+}
