@@ -1,0 +1,47 @@
+import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
+import { errorCodes, factsOf } from '../protocol/error-codes.ts'
+import { type Failure, oneLine } from '../protocol/failure.ts'
+import { microUsdFrom, showSpent } from '../protocol/money.ts'
+import { warn } from './refuse.ts'
+import { showSpan } from './span.ts'
+import type { Common, Terminal } from './terminal.ts'
+
+/** Prints what became of a talk, and gives the exit status: the text on stdout, everything else on stderr. */
+export const answer = (terminal: Terminal, envelope: Envelope, { json }: Common): number => {
+  if (json) terminal.out(JSON.stringify(envelope))
+  else if (envelope.success) terminal.out(envelope.text.replace(/\n$/, ''))
+  if (!envelope.success) terminal.say(`errand: ${oneLine(envelope.error)}`)
+  const { warning, partialText, denied } = envelope.ext ?? {}
+  if (warning !== undefined) warn(terminal, [oneLine(warning)])
+  if (terminal.watched) {
+    if (partialText && !json) terminal.say(`It had said so far:\n${partialText}`)
+    if (denied !== undefined && denied.length > 0) terminal.say(`It was not allowed to: ${oneLine(denied.join('; '))}`)
+    terminal.say(terminal.dim(lastLine(envelope)))
+  }
+  return envelope.success ? 0 : exitStatusOf(envelope)
+}
+
+/** The same for a talk that never left. */
+export const answerFailure = (terminal: Terminal, why: Failure, name: string, options: Common): number =>
+  answer(terminal, failureEnvelope(why, { fromInstance: name, durationMs: 0 }), options)
+
+// 75 says "try again" to a script; what the wire says of that outweighs our own table.
+const exitStatusOf = ({ errorCode, retryable }: Extract<Envelope, { success: false }>): number => {
+  const { unknown, session_state } = errorCodes
+  if (retryable) return unknown.exitStatus
+  const { exitStatus } = factsOf(errorCode)
+  return exitStatus === unknown.exitStatus ? session_state.exitStatus : exitStatus
+}
+
+const lastLine = ({ fromInstance, durationMs, ext = {} }: Envelope): string => {
+  const { turn, model, costUsd, basis } = ext
+  const cost = costUsd === undefined ? 'unknown' : microUsdFrom(costUsd)
+  const parts = [
+    fromInstance,
+    turn === undefined ? 'no turn' : `turn ${turn}`,
+    model,
+    showSpan(durationMs),
+    cost === 'unknown' ? undefined : `${showSpent(cost)}${basis === 'unknown' ? ' (true cost unknown)' : ''}`,
+  ]
+  return oneLine(parts.filter(part => part !== undefined).join(' · '))
+}

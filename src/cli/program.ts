@@ -1,0 +1,145 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { LogOptions, TalkOptions } from './options.ts'
+import type { Common, Terminal } from './terminal.ts'
+
+/** A command that was asked for: loads its file, runs it, gives its exit status. */
+export type Chosen = () => Promise<number>
+
+/** The command line as a whole; `choose` hears which command it is, so that parsing runs nothing. */
+export const program = (terminal: Terminal, version: string, choose: (chosen: Chosen) => void): Command => {
+  const errand = new Command('errand')
+    .description('Named coding agents on this machine send each other on errands, within budgets.')
+    .version(version, '-V, --version', 'print the version')
+    .option('--config <file>', 'budgets.json (default: $ERRAND_CONFIG, else looked for upward from here)')
+    .option('--json', 'print JSON on stdout; words for people go to stderr')
+    .option('--verbose', 'show the log on stderr')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .usage('[options] <command>')
+    .addHelpText('after', examplesOfAll)
+    .action(() => choose(async () => errand.outputHelp() ?? 0))
+
+  const add = (usage: string, summary: string, examples: readonly string[]): Command =>
+    errand
+      .command(usage)
+      .summary(summary)
+      .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
+      .helpOption('-h, --help', 'print this help')
+      .addHelpText('after', `\nExamples:\n${examples.map(example => `  ${example}`).join('\n')}`)
+
+  add('up', 'launch instances and keep them listening until Ctrl-C', [
+    'errand up                     all enabled instances of budgets.json',
+    'errand up worker              one of them',
+    'errand up --json              a line of JSON for each, when it listens',
+  ])
+    .argument('[name...]', 'instances of budgets.json (default: all that are enabled)')
+    .action((names: string[], options: Common) =>
+      choose(async () => (await import('./up.ts')).up(terminal, names, { ...errand.opts(), ...options })),
+    )
+
+  add('talk', 'ask an instance, and print its answer; launches it for the while if it does not run', [
+    'errand talk reviewer "Review the src folder"',
+    'git diff | errand talk reviewer "look at this"',
+    'errand talk worker --timeout 2m --retry 3 --json < question.txt',
+    'errand talk worker --from reviewer --dry-run "may reviewer ask?"',
+  ])
+    .argument('<name>', 'an instance of budgets.json')
+    .argument('[prompt...]', 'what to ask; what is piped in is added to it')
+    .option('--from <name>', 'speak as this instance (default: operator)')
+    .addOption(new Option('--depth <n>', "the caller's own depth (default: 0)").argParser(count('a depth')))
+    .option('--timeout <time>', 'give up after this long, such as 90s or 10m (default: as long as it takes)')
+    .addOption(
+      new Option('--retry <n>', 'repeat up to n times, only what cannot run twice').argParser(
+        count('a number of times'),
+      ),
+    )
+    .option('--cwd <folder>', 'where the instance works, if this talk launches it')
+    .option('--dry-run', 'say what would happen, and ask nobody')
+    .action((name: string, words: string[], options: TalkOptions) =>
+      choose(async () =>
+        (await import('./talk.ts')).talk(terminal, name, words.join(' '), { ...errand.opts(), ...options }),
+      ),
+    )
+
+  add('ps', 'what runs: instance, engine, address, process, turns, budget', ['errand ps', 'errand ps --json']).action(
+    () => choose(async () => (await import('./ps.ts')).ps(terminal, errand.opts())),
+  )
+
+  const budget = add('budget', 'what was spent, is held, and may be spent', [
+    'errand budget',
+    'errand budget worker --json',
+    'errand budget add worker 2    two dollars more in the current window',
+  ])
+  budget
+    .argument('[name]', 'an instance; * for all together (default: every budget)')
+    .action((name: string | undefined) =>
+      choose(async () => (await import('./budget.ts')).budget(terminal, name, errand.opts())),
+    )
+  budget
+    .command('add')
+    .summary('add dollars to the current window')
+    .description('Add dollars to what an instance may spend in its current window.')
+    .argument('<name>', 'an instance; * for all together')
+    .argument('<usd>', 'dollars, such as 2 or 0.50')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', '\nExamples:\n  errand budget add worker 2\n  errand budget add "*" 0.50')
+    .action((name: string, usd: string) =>
+      choose(async () => (await import('./budget-add.ts')).budgetAdd(terminal, name, usd, errand.opts())),
+    )
+
+  add('log', 'the turns, newest first; or one with its delegations and what they cost', [
+    'errand log',
+    'errand log 3f9c               one turn; the beginning of its id is enough',
+    'errand log 3f9c --text        what it answered',
+  ])
+    .argument('[turn]', 'the id of a turn, or its beginning')
+    .option('--text', 'print the answer of the turn (kept for 24 hours)')
+    .addOption(
+      new Option('-n, --limit <n>', 'how many turns to list').default(50).argParser(count('a number of turns')),
+    )
+    .action((turn: string | undefined, options: LogOptions) =>
+      choose(async () => (await import('./log.ts')).log(terminal, turn, { ...errand.opts(), ...options })),
+    )
+
+  add('check', 'is budgets.json sound, and could its instances run now', [
+    'errand check',
+    'errand check --json',
+  ]).action(() => choose(async () => (await import('./check.ts')).check(terminal, errand.opts())))
+
+  add('stop', 'end instances, after their turns', ['errand stop                   all that run', 'errand stop worker'])
+    .argument('[name...]', 'instances that run (default: all)')
+    .action((names: string[]) => choose(async () => (await import('./stop.ts')).stop(terminal, names, errand.opts())))
+
+  return speakPlainly(errand, terminal)
+}
+
+const examplesOfAll = `
+Examples:
+  errand talk reviewer "Review the src folder"
+  git diff | errand talk reviewer "look at this"
+  errand up                     keep the instances running, in another terminal
+  errand log                    what was asked, answered and paid
+
+Exit status: 0 done, 64 wrong command line, 65 bad request, 70 state, 75 try again later, 77 not allowed or no budget
+left, 78 configuration, 130 Ctrl-C.`
+
+const count =
+  (what: string) =>
+  (text: string): number => {
+    if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError(`It must be ${what}: 0 or more, in digits.`)
+    return Number(text)
+  }
+
+const speakPlainly = (command: Command, terminal: Terminal): Command => {
+  command
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError(true)
+    .configureOutput({
+      writeOut: text => terminal.out(text.replace(/\n$/, '')),
+      writeErr: text => terminal.say(text.replace(/\n$/, '')),
+      outputError: (text, write) => write(`errand: ${text.replace(/^error: /, '')}`),
+    })
+  for (const each of command.commands) speakPlainly(each, terminal)
+  return command
+}

@@ -1,0 +1,100 @@
+import { resolve } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Config } from '../launch/config.ts'
+import { didYouMean } from '../launch/did-you-mean.ts'
+import { readConfig } from '../launch/find.ts'
+import { durationMs } from '../launch/quantity.ts'
+import { openState, type State } from '../launch/state.ts'
+import { talk as ask, type TalkEvent } from '../launch/talk.ts'
+import { usageExitStatus } from '../protocol/error-codes.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { dryRun } from './dry-run.ts'
+import type { TalkOptions } from './options.ts'
+import { progress } from './progress.ts'
+import { readPrompt } from './prompt.ts'
+import { refuse, warn } from './refuse.ts'
+import { answer, answerFailure } from './answer.ts'
+import { type StopSignal, statusOfSignal, type Terminal } from './terminal.ts'
+
+/** Asks an instance, and prints its answer. */
+export const talk = async (
+  terminal: Terminal,
+  name: string,
+  words: string,
+  options: TalkOptions,
+): Promise<number> => {
+  const timeoutMs = durationMs(options.timeout ?? '0s')
+  if (timeoutMs === undefined || (options.timeout !== undefined && timeoutMs === 0)) {
+    terminal.say(`errand: --timeout must be a time such as 90s, 10m or 1h, not "${options.timeout}".`)
+    return usageExitStatus
+  }
+  const config = await readConfig(options.config, terminal.where)()
+  if (E.isLeft(config)) return refuse(terminal, config.left, options)
+  // Whoever misspelled a name shall hear it before we wait for what is piped in.
+  const unknown = unknownInstance(config.right, name)
+  if (unknown !== undefined) return answerFailure(terminal, unknown, name, options)
+  const prompt = await readPrompt(terminal, words, config.right.bodyLimitBytes)()
+  if (E.isLeft(prompt)) return answerFailure(terminal, prompt.left, name, options)
+  const opened = await openState(workingIn(config.right, name, options.cwd, terminal), terminal.where)()
+  if (E.isLeft(opened)) return answerFailure(terminal, opened.left, name, options)
+  try {
+    if (options.dryRun === true) return await dryRun(terminal, opened.right, name, options)
+    return await askAndAnswer(terminal, opened.right, name, prompt.right, options, timeoutMs)
+  } finally {
+    await opened.right.close()
+  }
+}
+
+const unknownInstance = ({ instances, file }: Config, name: string): Failure | undefined =>
+  instances.has(name)
+    ? undefined
+    : failure(
+        'instance_unavailable',
+        `${file} has no instance "${name}".${didYouMean(name, instances.keys()) || ` It has: ${[...instances.keys()].join(', ')}.`}`,
+      )
+
+const workingIn = (config: Config, name: string, folder: string | undefined, terminal: Terminal): Config => {
+  const target = config.instances.get(name)
+  if (folder === undefined || target === undefined) return config
+  const cwd = resolve(terminal.where.folder, folder)
+  return { ...config, instances: new Map([...config.instances, [name, { ...target, cwd }]]) }
+}
+
+const askAndAnswer = async (
+  terminal: Terminal,
+  state: State,
+  name: string,
+  prompt: string,
+  options: TalkOptions,
+  timeoutMs: number,
+): Promise<number> => {
+  const caller = new AbortController()
+  let signalled: StopSignal | undefined
+  const off = terminal.onSignal(signal => {
+    signalled ??= signal
+    caller.abort()
+  })
+  const line = progress(terminal, `${name} is asked`)
+  const reply = await ask(state, {
+    name,
+    prompt,
+    ...(options.from === undefined ? {} : { from: options.from }),
+    ...(options.depth === undefined ? {} : { depth: options.depth }),
+    ...(options.retry === undefined ? {} : { retry: options.retry }),
+    ...(timeoutMs === 0 ? {} : { timeoutMs }),
+    signal: caller.signal,
+    verbose: options.verbose === true,
+    onEvent: event => line.while(() => tellEvent(terminal, event)),
+  })()
+  line.end()
+  off()
+  const status = answer(terminal, reply.envelope, options)
+  return signalled === undefined ? status : statusOfSignal[signalled]
+}
+
+const tellEvent = (terminal: Terminal, event: TalkEvent): void => {
+  if (event.kind === 'warning') warn(terminal, [event.sentence])
+  else if (!terminal.watched) return
+  else if (event.kind === 'launched') terminal.say(terminal.dim(`launched ${event.instances.join(', ')}`))
+  else if (event.kind === 'again') terminal.say(terminal.dim(`trying again: ${event.why}`))
+}

@@ -1,0 +1,22 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { readConfig } from '../launch/find.ts'
+import { openState, type State } from '../launch/state.ts'
+import { refuse } from './refuse.ts'
+import type { Common, Terminal } from './terminal.ts'
+
+/** Reads budgets.json, opens its state folder, does what is to be done with it, and closes it. */
+export const withState = async (
+  terminal: Terminal,
+  options: Common,
+  use: (state: State) => Promise<number>,
+): Promise<number> => {
+  const config = await readConfig(options.config, terminal.where)()
+  if (E.isLeft(config)) return refuse(terminal, config.left, options)
+  const opened = await openState(config.right, terminal.where)()
+  if (E.isLeft(opened)) return refuse(terminal, [opened.left], options)
+  try {
+    return await use(opened.right)
+  } finally {
+    await opened.right.close()
+  }
+}
