@@ -40,9 +40,7 @@ const instance = strict(
     }
     if (isCommand && value.cli !== undefined)
       return wrong('cli', value.cli, 'left out where "command" says what to run')
-    if (!isCommand && value.command !== undefined) {
-      return wrong('command', value.command, 'left out where the engine is not "command"')
-    }
+    // A `command` beside another engine is kept, unused: so switching between them is one word.
     return []
   },
 )

@@ -17,7 +17,8 @@ export const fillInstance = (
   folder: string,
   total: Budget | undefined,
 ): InstanceConfig => {
-  const cli = typeof text.cli === 'string' ? [text.cli] : (text.cli ?? text.command)
+  const told = text.engine === 'command' ? text.command : text.cli
+  const cli = typeof told === 'string' ? [told] : told
   return {
     name,
     engine: text.engine,
