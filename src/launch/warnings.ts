@@ -63,7 +63,7 @@ const openBus = ({ secret }: Omit<Config, 'warnings'>): readonly string[] =>
     ? []
     : ['bus.secret is false: every program on this machine can talk to these instances, by any name that it claims.']
 
-export const isEngineFile = (engine: string): boolean => engine.startsWith('.') || path.isAbsolute(engine)
+export const isEngineFile = (engine: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(engine)
 
 export const isWithin = (where: string, folder: string): boolean => {
   const way = path.relative(folder, where)

@@ -1,0 +1,135 @@
+import { readFile, stat } from 'node:fs/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type * as T from 'fp-ts/lib/Task.js'
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Instance } from '../bus/instance.ts'
+import type { Engine } from '../engine/engine.ts'
+import { loadEngine } from '../engine/load.ts'
+import { loadPricer } from '../engine/prices.ts'
+import type { PriceOf } from '../engine/settings.ts'
+import { failure } from '../protocol/failure.ts'
+import type { Config, InstanceConfig, Mistakes } from './config.ts'
+import { programOnPath } from './program.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** An instance that can be served. */
+export interface Loaded {
+  readonly instance: Instance
+  readonly priceOf: PriceOf
+  /** What would make its turns fail, although it can be launched. */
+  readonly warnings: readonly string[]
+}
+
+const graceMs = 1500
+
+/** Engines and instructions of these instances, or everything that is wrong with them. */
+export const loadInstances =
+  (
+    config: Config,
+    wanted: readonly InstanceConfig[],
+    where: Surroundings,
+  ): TE.TaskEither<Mistakes, readonly Loaded[]> =>
+  async () => {
+    const engines = once((name: string) => loadEngine(name, config.folder)())
+    const files = once(readInstructions)
+    const all = await Promise.all(
+      wanted.map(async one => {
+        const [engine, instructions] = await Promise.all([
+          engines(one.engine),
+          one.instructionsFile === undefined ? E.right(undefined) : files(one.instructionsFile),
+        ])
+        const mistakes = [...leftOf(engine), ...leftOf(instructions)]
+        if (E.isLeft(engine) || E.isLeft(instructions)) return { mistakes: mistakes.map(what => wrongIn(one, what)) }
+        return load(one, engine.right, instructions.right, where)
+      }),
+    )
+    const mistakes = all.flatMap(one => ('mistakes' in one ? one.mistakes : []))
+    return mistakes.length > 0
+      ? E.left(mistakes.map(sentence => failure('invalid_request', `${config.file}: ${sentence}`)))
+      : E.right(all.flatMap(one => ('mistakes' in one ? [] : [one])))
+  }
+
+const load = async (
+  config: InstanceConfig,
+  engine: Engine,
+  instructions: string | undefined,
+  where: Surroundings,
+): Promise<Loaded | { readonly mistakes: readonly string[] }> => {
+  const cli = config.cli ?? (engine.cli === undefined ? [] : [engine.cli])
+  if (cli.length === 0) {
+    return { mistakes: [wrongIn(config, `the engine "${config.engine}" names no program, so "cli" must.`)] }
+  }
+  const settings = {
+    engine,
+    cli,
+    args: config.args,
+    cwd: config.cwd,
+    env: config.env,
+    timeoutMs: config.timeoutMs,
+    graceMs,
+    lineLimitBytes: config.lineLimitBytes,
+    ...(config.model === undefined ? {} : { model: config.model }),
+    ...(config.access === undefined ? {} : { access: config.access }),
+    ...(config.price === undefined ? {} : { price: config.price }),
+    ...(instructions === undefined ? {} : { instructions }),
+  }
+  const { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot } = config
+  const facts = { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot }
+  const description = config.description === undefined ? {} : { description: config.description }
+  return {
+    instance: { ...facts, ...description, limits: config.limits, settings },
+    priceOf: await loadPricer(settings),
+    warnings: await missing(config, engine, cli, where),
+  }
+}
+
+const missing = async (
+  { name, cwd }: InstanceConfig,
+  engine: Engine,
+  [program = '']: readonly string[],
+  where: Surroundings,
+): Promise<readonly string[]> => {
+  const folder = await isFolder(cwd)()
+  const found = await programOnPath(program, where.environment)()
+  return [
+    ...(folder ? [] : [`instances.${name}: its folder ${cwd} does not exist, so its turns will fail.`]),
+    ...(found
+      ? []
+      : [
+          `instances.${name}: its program "${program}" is not found, so its turns will fail. ${engine.install ?? 'Install it, or correct its path.'}`,
+        ]),
+  ]
+}
+
+const readInstructions = async (file: string): Promise<E.Either<string, string>> => {
+  try {
+    return E.right(await readFile(file, 'utf8'))
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    return E.left(`the instructions ${file} cannot be read (${why}).`)
+  }
+}
+
+const isFolder =
+  (file: string): T.Task<boolean> =>
+  async () => {
+    try {
+      return (await stat(file)).isDirectory()
+    } catch {
+      return false
+    }
+  }
+
+const wrongIn = ({ name }: InstanceConfig, what: string): string => `instances.${name}: ${what}`
+
+const leftOf = (either: E.Either<string, unknown>): readonly string[] => (E.isLeft(either) ? [either.left] : [])
+
+/** A hundred instances of one engine load it once. */
+const once = <A>(read: (key: string) => Promise<A>): ((key: string) => Promise<A>) => {
+  const known = new Map<string, Promise<A>>()
+  return key => {
+    const found = known.get(key) ?? read(key)
+    known.set(key, found)
+    return found
+  }
+}

@@ -1,0 +1,34 @@
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Ledger } from '../budget/ledger.ts'
+import { endOrphan } from '../engine/reap.ts'
+import type { Failure } from '../protocol/failure.ts'
+import type { Registry } from './registry.ts'
+
+/**
+ * Cleans up after hosts that died: their turns are ended and settled, their entries dropped. In this order, so that whoever
+ * is interrupted here leaves it to the next one. Done before the first new talk.
+ */
+export const recover = (state: {
+  readonly ledger: Ledger
+  readonly registry: Registry
+}): TE.TaskEither<Failure, readonly string[]> =>
+  pipe(
+    state.registry.deadOwners(),
+    TE.chain(owners => (owners.length === 0 ? TE.right(owners) : cleanUp(state.ledger, state.registry, owners))),
+  )
+
+const cleanUp = (
+  ledger: Ledger,
+  registry: Registry,
+  owners: readonly string[],
+): TE.TaskEither<Failure, readonly string[]> =>
+  pipe(
+    ledger.abandoned(owners),
+    TE.chainFirstTaskK(turns => async () => {
+      await Promise.all(turns.map(({ turn, process }) => endOrphan(turn, process)))
+    }),
+    TE.chain(turns => ledger.settleAbandoned(turns.map(({ turn }) => turn))),
+    TE.chain(() => TE.traverseArray(registry.leave)(owners)),
+    TE.map(() => owners),
+  )
