@@ -1,0 +1,108 @@
+import * as E from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts/lib/index.js'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { countColumn } from '../store/columns.ts'
+import type { Sql } from '../store/sql.ts'
+import { addHold, scopesOf } from './balances.ts'
+import type { Allowance } from './budget.ts'
+import type { Entered, Entry } from './ledger.ts'
+import { judge, type Verdict } from './rules.ts'
+import { exhausted, tooManyTurns } from './sentences.ts'
+import { heldBy, stateColumn, turnRowOf } from './turn-row.ts'
+import { waitRefusal } from './waiting.ts'
+import { type Windows, windowsOf } from './windows.ts'
+
+/** Admits a new entry: a row that runs or waits, or a refusal and no row. To be called in a transaction. */
+export const enterTurn = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
+  const refusal = parentRefusal(sql, entry) ?? rootRefusal(sql, entry)
+  if (refusal) return E.left(refusal)
+  insertWaiting(sql, entry, nowMs)
+  return holdOrDrop(sql, entry, slotFree, nowMs)
+}
+
+/** Tries again for one that waits and has its slot now. To be called in a transaction. */
+export const holdTurn = (sql: Sql, entry: Entry, nowMs: number): E.Either<Failure, Entered> => {
+  const row = turnRowOf(sql, entry.turn)
+  if (row?.state === 'waiting') return holdOrDrop(sql, entry, true, nowMs)
+  if (row?.state === 'running') return E.right({ state: 'running', allowance: heldBy(row) })
+  return E.left(failure('cancelled', `The talk does not wait for ${entry.instance} any more.`))
+}
+
+/** How the budgets stand for this entry; cheap, so that a refusal needs no transaction. */
+export const verdictFor = (sql: Sql, { instance, limits }: Entry, nowMs: number): Verdict =>
+  judge(scopesOf(sql, instance, limits, windowsOf(nowMs)), limits)
+
+/** Whether one that waits and has its slot would still have to wait, as a look without a transaction can tell. */
+export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): boolean => {
+  const verdict = verdictFor(sql, entry, nowMs)
+  return verdict.kind === 'held' && waitRefusal(sql, entry, true, verdict.scarce) === undefined && isWaiting(sql, entry)
+}
+
+// A token is good while its turn is running; between its proof and this the turn may have ended.
+const parentRefusal = (sql: Sql, { parent }: Entry): Failure | undefined => {
+  if (parent === undefined || stateOf(sql, parent) === 'running') return undefined
+  return failure('auth_failed', 'The turn that this talk comes from has ended, and its token with it.')
+}
+
+const rootRefusal = (sql: Sql, { root, parent, instance, maxTurnsPerRoot }: Entry): Failure | undefined => {
+  const turns = parent === undefined ? 0 : (sql.one(t.type({ turns: countColumn }), countUnderRoot, root)?.turns ?? 0)
+  return turns >= maxTurnsPerRoot ? tooManyTurns(instance, turns, maxTurnsPerRoot) : undefined
+}
+
+const holdOrDrop = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
+  const verdict = verdictFor(sql, entry, nowMs)
+  if (verdict.kind === 'exhausted') return drop(sql, entry, exhausted(verdict.by))
+  if (verdict.kind === 'left' && slotFree) {
+    takeHold(sql, entry, verdict.allowance, windowsOf(nowMs), nowMs)
+    return E.right({ state: 'running', allowance: verdict.allowance })
+  }
+  const refusal = waitRefusal(sql, entry, slotFree, verdict.kind === 'held' ? verdict.scarce : [])
+  return refusal ? drop(sql, entry, refusal) : E.right({ state: 'waiting', for: slotFree ? 'money' : 'slot' })
+}
+
+// Refusals are not turns.
+const drop = (sql: Sql, { turn }: Entry, refusal: Failure): E.Either<Failure, never> => {
+  sql.run(`DELETE FROM turns WHERE turn = ? AND state = 'waiting'`, turn)
+  return E.left(refusal)
+}
+
+const takeHold = (sql: Sql, { turn, instance }: Entry, hold: Allowance, windows: Windows, nowMs: number): void => {
+  addHold(sql, instance, windows, hold)
+  sql.run(
+    `UPDATE turns SET state = 'running', startedAtMs = ?, day = ?, month = ?, heldMicroUsd = ?, heldTokens = ?
+     WHERE turn = ?`,
+    nowMs,
+    windows.day,
+    windows.month,
+    hold.microUsd ?? null,
+    hold.tokens ?? null,
+    turn,
+  )
+}
+
+const insertWaiting = (sql: Sql, entry: Entry, nowMs: number): void => {
+  sql.run(
+    `INSERT INTO turns
+       (turn, root, parent, instance, sender, depth, engine, model, state, owner, tokenDigest, limits, createdAtMs)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?)`,
+    entry.turn,
+    entry.root,
+    entry.parent ?? null,
+    entry.instance,
+    entry.from,
+    entry.depth,
+    entry.engine,
+    entry.model ?? null,
+    entry.owner,
+    entry.tokenDigest,
+    JSON.stringify(entry.limits),
+    nowMs,
+  )
+}
+
+const countUnderRoot = 'SELECT count(*) AS turns FROM turns WHERE root = ?'
+
+const isWaiting = (sql: Sql, { turn }: Entry): boolean => stateOf(sql, turn) === 'waiting'
+
+const stateOf = (sql: Sql, turn: string) =>
+  sql.one(t.type({ state: stateColumn }), 'SELECT state FROM turns WHERE turn = ?', turn)?.state

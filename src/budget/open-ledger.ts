@@ -1,0 +1,56 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Failure } from '../protocol/failure.ts'
+import type { Sql } from '../store/sql.ts'
+import type { Store } from '../store/store.ts'
+import { enterTurn, holdTurn, stillWaits, verdictFor } from './hold.ts'
+import type { Entered, Ledger } from './ledger.ts'
+import { leaveLine, noteEnding, noteSeen, noteStarted, turnOfToken, unfinishedChildren } from './open-turns.ts'
+import { abandonedTurns, settleAbandonedTurns } from './recover.ts'
+import { exhausted } from './sentences.ts'
+import { settleTurn } from './settle.ts'
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** The ledger of one state folder. It keeps nothing in memory: other processes write there too. */
+export const createLedger = (store: Store, { now }: Clock): Ledger => {
+  const decided = <A>(change: (sql: Sql) => E.Either<Failure, A>): TE.TaskEither<Failure, A> =>
+    pipe(
+      store.write(change),
+      TE.chainEitherK(decision => decision),
+    )
+
+  return {
+    // Most refusals are of an empty budget; those cost two reads and no transaction.
+    enter: (entry, slotFree) =>
+      pipe(
+        store.read(sql => verdictFor(sql, entry, now())),
+        TE.chain(verdict =>
+          verdict.kind === 'exhausted'
+            ? TE.left(exhausted(verdict.by))
+            : decided(sql => enterTurn(sql, entry, slotFree, now())),
+        ),
+      ),
+    // Asked again and again by those that wait, so a wait that goes on must not write.
+    hold: entry =>
+      pipe(
+        store.read(sql => stillWaits(sql, entry, now())),
+        TE.chain(waits => (waits ? TE.right(waitsForMoney) : decided(sql => holdTurn(sql, entry, now())))),
+      ),
+    leave: turn => store.write(sql => leaveLine(sql, turn)),
+    started: (turn, process) => store.write(sql => noteStarted(sql, turn, process, now())),
+    seen: (turn, microUsd, tokens) => store.write(sql => noteSeen(sql, turn, microUsd, tokens)),
+    ending: turn => store.write(sql => noteEnding(sql, turn)),
+    settle: ended => decided(sql => settleTurn(sql, ended, now())),
+    proved: tokenDigest => store.read(sql => turnOfToken(sql, tokenDigest)),
+    children: parent => store.read(sql => unfinishedChildren(sql, parent)),
+    abandoned: owners => store.write(sql => abandonedTurns(sql, owners)),
+    settleAbandoned: turns => store.write(sql => settleAbandonedTurns(sql, turns, now())),
+  }
+}
+
+const waitsForMoney: Entered = { state: 'waiting', for: 'money' }

@@ -1,0 +1,67 @@
+import * as t from 'io-ts/lib/index.js'
+import type { ProcessId } from '../process/process-id.ts'
+import { countColumn, textColumn } from '../store/columns.ts'
+import type { Sql } from '../store/sql.ts'
+import type { ProvedTurn } from './ledger.ts'
+
+// What is noted of a turn between its hold and its settle. After the settle, nothing of this changes it any more.
+
+export const leaveLine = (sql: Sql, turn: string): void => {
+  sql.run(`DELETE FROM turns WHERE turn = ? AND state = 'waiting'`, turn)
+}
+
+export const noteStarted = (
+  sql: Sql,
+  turn: string,
+  { pid, startTime }: Pick<ProcessId, 'pid' | 'startTime'>,
+  nowMs: number,
+): void => {
+  sql.run(
+    `UPDATE turns SET pid = ?, startTime = ?, startedAtMs = ? WHERE turn = ? AND state IN ('running', 'ending')`,
+    pid,
+    startTime,
+    nowMs,
+    turn,
+  )
+}
+
+/** What was seen only grows; a number that is none is not noted. */
+export const noteSeen = (sql: Sql, turn: string, microUsd: number, tokens: number): void => {
+  sql.run(
+    `UPDATE turns SET seenMicroUsd = max(seenMicroUsd, ?), seenTokens = max(seenTokens, ?)
+     WHERE turn = ? AND state IN ('running', 'ending')`,
+    countOr0(microUsd),
+    countOr0(tokens),
+    turn,
+  )
+}
+
+export const noteEnding = (sql: Sql, turn: string): void => {
+  sql.run(`UPDATE turns SET state = 'ending' WHERE turn = ? AND state = 'running'`, turn)
+}
+
+export const turnOfToken = (sql: Sql, tokenDigest: string): ProvedTurn | undefined =>
+  sql.one(
+    provedTurn,
+    `SELECT turn, root, instance, depth, owner FROM turns WHERE tokenDigest = ? AND state = 'running'`,
+    tokenDigest,
+  )
+
+export const unfinishedChildren = (sql: Sql, parent: string): readonly string[] =>
+  sql
+    .all(
+      t.type({ turn: textColumn }),
+      `SELECT turn FROM turns WHERE parent = ? AND state <> 'done' ORDER BY number`,
+      parent,
+    )
+    .map(({ turn }) => turn)
+
+const provedTurn = t.type({
+  turn: textColumn,
+  root: textColumn,
+  instance: textColumn,
+  depth: countColumn,
+  owner: textColumn,
+})
+
+const countOr0 = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0)

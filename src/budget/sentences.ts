@@ -1,0 +1,41 @@
+import { budgetExhausted, type Failure, failure } from '../protocol/failure.ts'
+import { showLimit, showSpent } from '../protocol/money.ts'
+import { everyInstance, type Measure } from './rules.ts'
+
+const retryBusyAfterMs = 1000
+
+/** `Budget exhausted: $1.2000 used of $1.00. It is the budget of worker for 2026-12-01; …` */
+export const exhausted = ({ scope, dimension, limit, used, held }: Measure): Failure => {
+  const when = scope.budget.per === 'total' ? '' : ` for ${scope.window}`
+  const besides = held > 0 ? `; ${amount(dimension, held)} more held by turns that run` : ''
+  const whose = `It is the budget of ${nameOf(scope.instance)}${when}${besides}.`
+  return dimension === 'microUsd'
+    ? budgetExhausted(used, limit, whose)
+    : failure('budget_exhausted', `Budget exhausted: ${used} ${dimension} used of ${limit}. ${whose}`)
+}
+
+/** `Budget of worker: $0.8500 used of $1.00 (day).` */
+export const nearlyExhausted = ({ scope, dimension, limit, used }: Measure): string => {
+  const of = dimension === 'microUsd' ? showLimit(limit) : limit
+  return `Budget of ${nameOf(scope.instance)}: ${amount(dimension, used)} used of ${of} (${scope.budget.per}).`
+}
+
+export const tooManyTurns = (instance: string, turns: number, limit: number): Failure =>
+  failure(
+    'turns_exhausted',
+    `Turns exhausted: ${turns} of ${limit} under one root. It is the maxTurnsPerRoot of ${instance}.`,
+  )
+
+export const waitsForItself = (instance: string, money: Measure | undefined): Failure =>
+  failure(
+    'busy',
+    money === undefined
+      ? `${instance} is busy: every turn there waits for a talk of its own, so this one could wait without end.`
+      : `The budget of ${nameOf(money.scope.instance)} is held by turns that wait for talks of their own, so this one could wait without end.`,
+    retryBusyAfterMs,
+  )
+
+const nameOf = (instance: string): string => (instance === everyInstance ? 'all instances' : instance)
+
+const amount = (dimension: Measure['dimension'], count: number): string =>
+  dimension === 'microUsd' ? showSpent(count) : `${count} ${dimension}`

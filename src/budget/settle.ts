@@ -1,0 +1,65 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Failure, failure } from '../protocol/failure.ts'
+import type { Sql } from '../store/sql.ts'
+import { keepAnswer } from './answers.ts'
+import { replaceHold, scopesOf } from './balances.ts'
+import type { Ended, Settled } from './ledger.ts'
+import { type Charge, chargeOf, fullest } from './rules.ts'
+import { nearlyExhausted } from './sentences.ts'
+import { heldBy, type TurnRow, turnRowOf, windowsHeldIn } from './turn-row.ts'
+import { windowsOf } from './windows.ts'
+
+/** Replaces the hold of a turn by what it cost; once. To be called in a transaction. */
+export const settleTurn = (sql: Sql, ended: Ended, nowMs: number): E.Either<Failure, Settled> => {
+  const row = turnRowOf(sql, ended.turn)
+  const windows = row && windowsHeldIn(row)
+  if (row === undefined || windows === undefined)
+    return E.left(failure('internal_error', `Turn ${ended.turn} never ran, so nothing can be charged for it.`))
+  if (row.state === 'done') return E.right(settled(sql, row, row.costMicroUsd ?? 0, row.basis ?? 'unknown', nowMs))
+
+  const held = heldBy(row)
+  const charge = chargeOf({
+    limits: row.limits,
+    held,
+    cost: ended.cost,
+    tokens: ended.tokens,
+    seenMicroUsd: row.seenMicroUsd,
+    seenTokens: row.seenTokens,
+    succeeded: ended.outcome === 'success',
+  })
+  replaceHold(sql, row.instance, windows, held, charge)
+  closeRow(sql, ended, charge, nowMs)
+  keepAnswer(sql, ended.turn, ended.answer, nowMs)
+  return E.right(settled(sql, row, charge.microUsd, charge.basis, nowMs))
+}
+
+const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void => {
+  const seen = ended.cost.microUsd
+  sql.run(
+    `UPDATE turns SET
+       state = 'done', endedAtMs = ?, outcome = ?, error = ?, costMicroUsd = ?, basis = ?, tokens = ?,
+       seenMicroUsd = max(seenMicroUsd, ?), model = coalesce(?, model), session = coalesce(?, session)
+     WHERE turn = ?`,
+    nowMs,
+    ended.outcome,
+    ended.error ?? null,
+    charge.microUsd,
+    charge.basis,
+    charge.tokens,
+    Number.isSafeInteger(seen) && seen > 0 ? seen : 0,
+    ended.model ?? null,
+    ended.session ?? null,
+    ended.turn,
+  )
+}
+
+const settled = (
+  sql: Sql,
+  { instance, limits }: TurnRow,
+  microUsd: number,
+  basis: Settled['basis'],
+  nowMs: number,
+): Settled => {
+  const full = fullest(scopesOf(sql, instance, limits, windowsOf(nowMs)))
+  return { microUsd, basis, ...(full ? { warning: nearlyExhausted(full) } : {}) }
+}
