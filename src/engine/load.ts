@@ -40,7 +40,7 @@ const near = (name: string): string => {
     return end === -1 ? other.length : end
   }
   const [best] = engineNames.toSorted((a, b) => shared(b) - shared(a))
-  return best !== undefined && shared(best) >= 2 ? ` Did you mean "${best}"?` : ''
+  return best !== undefined && shared(best) >= 3 ? ` Did you mean "${best}"?` : ''
 }
 
 const fromFile = (path: string): TE.TaskEither<string, Engine> =>
