@@ -52,6 +52,8 @@ export interface Command {
  *
  * `scope` of usage and cost: `step` = to be added up (with `id`, the last one of an id counts), `turn` = of this run as a
  * whole, `session` = a running total of the provider's session. A wider scope outweighs a narrower one.
+ *
+ * A `result` that is ok and has an empty `text` means the last `text` event: some CLIs do not repeat their answer at the end.
  */
 export type EngineEvent =
   | { readonly kind: 'session'; readonly id: string }
@@ -118,7 +120,11 @@ export interface Engine {
   command(task: EngineTask): Command
   /** One record of stdout; `[]` when it says nothing to us. Never called for `text` engines. */
   decode(record: Json): readonly EngineEvent[]
-  /** Why it failed: `auth`, `rate_limited`, `quota_exhausted`, `session_state`, `write_permission`, `budget_exhausted`, `engine_cli`. */
+  /**
+   * Why it failed: `auth`, `rate_limited`, `quota_exhausted`, `session_state`, `write_permission`, `budget_exhausted`, `engine_cli`.
+   * Only what is peculiar to this CLI needs to be told: for `engine_cli` the core looks at statuses and common phrases itself
+   * (`cause.ts`), and finds a sentence where this one is empty.
+   */
   classify(end: EngineEnd): Failure
   /** Micro-dollars for a usage that came without a price; absent, the shipped price list is asked. */
   price?(usage: Usage, model?: string): MicroUsd | 'unknown'
