@@ -1,37 +1,179 @@
-import type * as TE from 'fp-ts/lib/TaskEither.js'
-import type { Mistakes } from './config.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { failure } from '../protocol/failure.ts'
+import { checkPorts } from './check-ports.ts'
+import type { Config, InstanceConfig, Mistakes } from './config.ts'
+import { didYouMean } from './did-you-mean.ts'
+import { type Hosted, host } from './hosted.ts'
+import { newOwner } from './hosting.ts'
+import { type Loaded, loadInstances } from './load.ts'
+import { recover } from './recover.ts'
+import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
 
-/** An instance that listens, here or in another process. */
-export interface Running {
-  readonly name: string
-  readonly engine: string
-  /** `http://127.0.0.1:PORT` */
-  readonly url: string
-  readonly pid: number
-}
-
-/** Instances that this process hosts. */
-export interface Hosted {
-  readonly instances: readonly Running[]
-  /** What is unwise but no mistake; whole sentences. */
-  readonly warnings: readonly string[]
-  /** Resolves when nothing runs or waits on any of them. */
-  readonly idle: () => Promise<void>
-  /** Withdraws the entries, refuses new talks, lets turns end within `graceMs`, ends them, settles. Twice is once. */
-  readonly stop: (graceMs: number) => Promise<void>
-  /** Resolves when all are stopped: by `stop`, or since `errand stop` asked for each of them. */
-  readonly stopped: Promise<void>
-}
+export type { Hosted, Running } from './hosted.ts'
 
 export interface LaunchOptions {
-  /** Hosts these; an instance of another process is a mistake. Without it, every enabled instance. */
+  /** Hosts these. Without it, every enabled instance. */
   readonly only?: readonly string[]
   /** Log lines go to stderr too. */
   readonly verbose?: boolean
 }
 
-/** Checks everything first and tells all that is wrong at once; nothing half done. `errand up`. */
-export const launchHere = (_state: State, _options: LaunchOptions): TE.TaskEither<Mistakes, Hosted> => {
-  throw new Error('not built yet')
+/**
+ * `errand up`: hosts the instances here; one that already has a live owner is a mistake. Checks everything first and tells
+ * all that is wrong at once; on a failure half way all is undone.
+ */
+export const launchHere = (state: State, options: LaunchOptions): TE.TaskEither<Mistakes, Hosted> =>
+  pipe(
+    TE.fromEither(chosen(state.config, options.only)),
+    TE.chain(wanted => attempt(state, wanted, options)),
+    TE.chainEitherK(({ hosted, taken }) => (hosted === undefined ? E.left(taken.map(isTaken)) : E.right(hosted))),
+  )
+
+/**
+ * For a talk or a script: hosts here those that run nowhere yet, relies on the others, and hosts them too when their own
+ * host goes away. `undefined`: all of them run elsewhere.
+ */
+export const launchMissing = (
+  state: State,
+  names: readonly string[],
+  options: LaunchOptions,
+): TE.TaskEither<Mistakes, Hosted | undefined> =>
+  pipe(
+    TE.fromEither(chosen(state.config, names)),
+    TE.chain(wanted => share(state, wanted, options, shareTries)),
+  )
+
+const shareTries = 10
+
+/** Between the look and the claim others may have claimed: then those run elsewhere, and the rest is looked at again. */
+const share = (
+  state: State,
+  wanted: readonly InstanceConfig[],
+  options: LaunchOptions,
+  tries: number,
+): TE.TaskEither<Mistakes, Hosted | undefined> =>
+  pipe(
+    standing(state),
+    TE.chain((entries): TE.TaskEither<Mistakes, Hosted | undefined> => {
+      const running = new Map(entries.map(entry => [entry.name, entry]))
+      const strange = wanted.flatMap(({ name, engine }) => otherEngine(running.get(name), engine))
+      if (strange.length > 0) return TE.left(strange)
+      const missing = wanted.filter(({ name }) => !running.has(name))
+      if (missing.length === 0) return TE.right(undefined)
+      const borrowed = wanted.filter(({ name }) => running.has(name)).map(({ name }) => name)
+      return pipe(
+        attempt(state, missing, options, borrowed),
+        TE.chain(({ hosted, taken }) =>
+          hosted === undefined && tries > 1
+            ? share(state, wanted, options, tries - 1)
+            : hosted === undefined
+              ? TE.left(taken.map(isTaken))
+              : TE.right(hosted),
+        ),
+      )
+    }),
+  )
+
+interface Attempted {
+  readonly hosted?: Hosted
+  readonly taken: readonly Registered[]
 }
+
+const attempt = (
+  state: State,
+  wanted: readonly InstanceConfig[],
+  options: LaunchOptions,
+  borrowed: readonly string[] = [],
+): TE.TaskEither<Mistakes, Attempted> =>
+  pipe(
+    checked(state, wanted),
+    TE.chain(loaded => {
+      const owner = newOwner()
+      const claims = loaded.map(({ instance }) => ({
+        name: instance.name,
+        engine: engineIn(state.config, instance.name),
+      }))
+      return pipe(
+        state.registry.claim(owner, claims),
+        TE.mapLeft((why): Mistakes => [why]),
+        TE.chain(taken =>
+          taken.length > 0
+            ? TE.right({ taken })
+            : pipe(
+                host(state, owner, loaded, { borrowed, verbose: options.verbose === true }),
+                TE.map((hosted): Attempted => ({ hosted, taken })),
+              ),
+        ),
+      )
+    }),
+  )
+
+/** Everything that can be known beforehand, all of it at once. */
+const checked =
+  (state: State, wanted: readonly InstanceConfig[]): TE.TaskEither<Mistakes, readonly Loaded[]> =>
+  async () => {
+    const [loaded, ports, entries] = await Promise.all([
+      loadInstances(state.config, wanted, state.where)(),
+      checkPorts(wanted)(),
+      standing(state)(),
+    ])
+    const names = new Set(wanted.map(({ name }) => name))
+    const taken = E.isRight(entries) ? entries.right.filter(({ name }) => names.has(name)).map(isTaken) : entries.left
+    // A port that the instance's own live host uses is no second mistake.
+    const clashes = taken.length > 0 ? [] : ports
+    const mistakes = [...(E.isLeft(loaded) ? loaded.left : []), ...clashes, ...taken]
+    return E.isRight(loaded) && mistakes.length === 0 ? loaded : E.left(mistakes)
+  }
+
+/** What is claimed by somebody who is not known to be dead. */
+const standing = (state: State): TE.TaskEither<Mistakes, readonly Registered[]> =>
+  pipe(
+    recover(state),
+    TE.chain(() => state.registry.list()),
+    TE.bimap(
+      (why): Mistakes => [why],
+      entries => entries.filter(({ life }) => life !== 'dead'),
+    ),
+  )
+
+export const chosen = (
+  { instances, file }: Config,
+  only: readonly string[] | undefined,
+): E.Either<Mistakes, readonly InstanceConfig[]> => {
+  if (only === undefined) {
+    const enabled = [...instances.values()].filter(one => one.enabled)
+    return enabled.length > 0 ? E.right(enabled) : E.left([failure('bus_disabled', `${file} enables no instance.`)])
+  }
+  const unknown = [...new Set(only)].filter(name => !instances.has(name))
+  if (unknown.length > 0) return E.left(unknown.map(name => noSuchInstance({ instances, file }, name)))
+  return E.right([...instances.values()].filter(({ name }) => only.includes(name)))
+}
+
+export const noSuchInstance = ({ instances, file }: Pick<Config, 'instances' | 'file'>, name: string) =>
+  failure(
+    'instance_unavailable',
+    `${file} has no instance "${name}".${didYouMean(name, instances.keys()) || ` It has: ${[...instances.keys()].join(', ')}.`}`,
+  )
+
+const engineIn = ({ instances }: Config, name: string): string => instances.get(name)?.engine ?? ''
+
+const isTaken = ({ name, pid, life }: Registered) =>
+  failure(
+    'instance_unavailable',
+    life === 'elsewhere'
+      ? `${name} is claimed by process ${pid} of another container or pid namespace, which cannot be seen from here. If it is gone, say \`errand stop ${name}\`.`
+      : `${name} already runs in process ${pid}. Use it as it is, or end it: errand stop ${name}.`,
+  )
+
+const otherEngine = (entry: Registered | undefined, engine: string): Mistakes =>
+  entry === undefined || entry.engine === engine
+    ? []
+    : [
+        failure(
+          'instance_unavailable',
+          `${entry.name} already runs in process ${entry.pid} on the engine "${entry.engine}", not on "${engine}". End it: errand stop ${entry.name}.`,
+        ),
+      ]

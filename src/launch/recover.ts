@@ -1,22 +1,29 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Ledger } from '../budget/ledger.ts'
+import { ownersOfOpenTurns } from '../budget/recover.ts'
 import { endOrphan } from '../engine/reap.ts'
 import type { Failure } from '../protocol/failure.ts'
+import type { Store } from '../store/store.ts'
 import type { Registry } from './registry.ts'
 
 /**
  * Cleans up after hosts that died: their turns are ended and settled, their entries dropped. In this order, so that whoever
  * is interrupted here leaves it to the next one. Done before the first new talk.
  */
-export const recover = (state: {
+export const recover = ({ store, ledger, registry }: Recoverable): TE.TaskEither<Failure, readonly string[]> =>
+  pipe(
+    // First: a host that enters after this look has its row before its first turn.
+    ownersOfOpenTurns(store),
+    TE.chain(registry.deadOwners),
+    TE.chain(owners => (owners.length === 0 ? TE.right(owners) : cleanUp(ledger, registry, owners))),
+  )
+
+interface Recoverable {
+  readonly store: Store
   readonly ledger: Ledger
   readonly registry: Registry
-}): TE.TaskEither<Failure, readonly string[]> =>
-  pipe(
-    state.registry.deadOwners(),
-    TE.chain(owners => (owners.length === 0 ? TE.right(owners) : cleanUp(state.ledger, state.registry, owners))),
-  )
+}
 
 const cleanUp = (
   ledger: Ledger,

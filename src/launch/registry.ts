@@ -45,11 +45,15 @@ export interface Registry {
   readonly release: (owner: string, names: readonly string[]) => TE.TaskEither<Failure, void>
   /** Gives the owner's row up, with all that it may still have. */
   readonly leave: (owner: string) => TE.TaskEither<Failure, void>
+  /** What the owner has, and what of it a person asked to stop. */
+  readonly own: (
+    owner: string,
+  ) => TE.TaskEither<Failure, readonly { readonly name: string; readonly stopping: boolean }[]>
   readonly askToStop: (names: readonly string[], nowMs: number) => TE.TaskEither<Failure, void>
   /** When a person last had this instance stopped and nobody launched it since. */
   readonly stoppedAtMs: (name: string) => TE.TaskEither<Failure, number | undefined>
-  /** Owners whose process is gone for certain. */
-  readonly deadOwners: () => TE.TaskEither<Failure, readonly string[]>
+  /** Owners whose process is gone for certain; of `others`, those that never entered here count as gone. */
+  readonly deadOwners: (others: readonly string[]) => TE.TaskEither<Failure, readonly string[]>
   readonly ownerLives: (owner: string) => TE.TaskEither<Failure, boolean>
 }
 
@@ -113,6 +117,16 @@ export const registryOf = (store: Store, now: () => number): Registry => ({
       sql.run('DELETE FROM instances WHERE owner = ?', owner)
       sql.run('DELETE FROM hosts WHERE owner = ?', owner)
     }),
+  own: owner =>
+    store.read(sql =>
+      sql
+        .all(
+          t.intersection([t.type({ name: textColumn }), t.partial({ stopRequestedAtMs: countColumn })]),
+          'SELECT name, stopRequestedAtMs FROM instances WHERE owner = ?',
+          owner,
+        )
+        .map(({ name, stopRequestedAtMs }) => ({ name, stopping: stopRequestedAtMs !== undefined })),
+    ),
   askToStop: (names, nowMs) =>
     store.write(sql => {
       for (const name of names) {
@@ -128,12 +142,13 @@ export const registryOf = (store: Store, now: () => number): Registry => ({
           name,
         )?.stopRequestedAtMs,
     ),
-  deadOwners: () =>
-    store.read(sql =>
-      hosts(sql)
-        .filter(row => lifeOf(row) === 'gone')
-        .map(({ owner }) => owner),
-    ),
+  deadOwners: others =>
+    store.read(sql => {
+      const rows = hosts(sql)
+      const known = new Set(rows.map(({ owner }) => owner))
+      const gone = rows.filter(row => lifeOf(row) === 'gone').map(({ owner }) => owner)
+      return [...gone, ...others.filter(owner => !known.has(owner))]
+    }),
   ownerLives: owner =>
     store.read(sql => {
       const row = sql.one(host, 'SELECT * FROM hosts WHERE owner = ?', owner)

@@ -21,21 +21,28 @@ export const strict = <M extends Members, K extends keyof M & string = never>(
   const isComplete = (value: unknown): value is Strict<M, K> => isObject(value)
 
   const validate: t.Validate<unknown, Strict<M, K>> = (value, context) => {
-    if (!isObject(value) || !isComplete(value)) return t.failure(value, context, 'an object')
+    if (!isObject(value)) return t.failure(value, context, 'an object')
     const at = (key: string): t.Context => [...context, { key, type: members[key] ?? t.unknown, actual: value }]
     const errors: t.Errors = []
+    const decoded: Record<string, unknown> = {}
     for (const [key, member] of Object.entries(value)) {
       const codec = Object.hasOwn(members, key) ? members[key] : undefined
-      if (codec === undefined) errors.push({ value: member, context: at(key), message: unknownKey(key, members) })
-      else errors.push(...leftOf(codec.validate(member, at(key))))
+      if (codec === undefined) {
+        errors.push({ value: member, context: at(key), message: unknownKey(key, members) })
+        continue
+      }
+      const told = codec.validate(member, at(key))
+      errors.push(...leftOf(told))
+      if (E.isRight(told)) decoded[key] = told.right
     }
     for (const key of required) {
       if (!Object.hasOwn(value, key)) {
         errors.push({ value: undefined, context: at(key), message: members[key]?.name ?? 'there' })
       }
     }
-    if (errors.length === 0) errors.push(...refuse(value, at))
-    return errors.length > 0 ? t.failures(errors) : t.success(value)
+    if (errors.length > 0 || !isComplete(decoded)) return t.failures(errors)
+    const refused = refuse(decoded, at)
+    return refused.length > 0 ? t.failures([...refused]) : t.success(decoded)
   }
   return new t.Type('an object', is, validate, a => a)
 }

@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Mistakes } from './config.ts'
+import { type Hosting, hostingOf } from './hosting.ts'
+import type { Loaded } from './load.ts'
+import { openLog } from './log.ts'
+import { prepareFolder } from './prepare-folder.ts'
+import type { Owner } from './registry.ts'
+import type { State } from './state.ts'
+import { type Watch, watch } from './watch.ts'
+
+/** An instance that listens, here or in another process. */
+export interface Running {
+  readonly name: string
+  readonly engine: string
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly pid: number
+}
+
+/** Instances that this process hosts. */
+export interface Hosted {
+  /** As it is now: one whose host went away may have joined. */
+  readonly instances: readonly Running[]
+  /** What is unwise but no mistake; whole sentences. */
+  readonly warnings: readonly string[]
+  /** Resolves when nothing runs or waits on any of them. */
+  readonly idle: () => Promise<void>
+  /**
+   * Withdraws the entries, refuses new talks, lets turns end within `graceMs`, ends them, settles. A second call with a
+   * shorter grace shortens the first one's.
+   */
+  readonly stop: (graceMs: number) => Promise<void>
+  /** Resolves when all are stopped: by `stop`, or since `errand stop` asked for each of them. */
+  readonly stopped: Promise<void>
+}
+
+export interface HostOptions {
+  readonly borrowed: readonly string[]
+  readonly verbose: boolean
+}
+
+/** Serves what was claimed for `owner`; on a failure all is undone. */
+export const host = (
+  state: State,
+  owner: Owner,
+  loaded: readonly Loaded[],
+  { borrowed, verbose }: HostOptions,
+): TE.TaskEither<Mistakes, Hosted> =>
+  pipe(
+    prepareFolder(state.config, state.where),
+    TE.bindTo('folders'),
+    TE.bind('log', () => TE.fromTask(() => openLog(state.config.stateFolder, verbose ? process.stderr : undefined))),
+    TE.bimap(
+      (why): Mistakes => [why],
+      ({ folders, log }) => hostingOf(state, owner, folders, log),
+    ),
+    TE.chainFirst(hosting =>
+      pipe(
+        hosting.add(loaded),
+        TE.orElse(failed => async () => {
+          await hosting.leave()
+          return E.left(failed)
+        }),
+      ),
+    ),
+    TE.orElseFirstTaskK(() => state.registry.leave(owner.owner)),
+    TE.map(hosting => hostedOf(state, hosting, loaded, borrowed)),
+  )
+
+const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], borrowed: readonly string[]): Hosted => {
+  const { served } = hosting
+  const finished = Promise.withResolvers<void>()
+  let finishing = false
+  const finish = async (watching: Watch) => {
+    if (finishing || served.size > 0) return
+    finishing = true
+    await watching.stop()
+    await hosting.leave()
+    finished.resolve()
+  }
+  const watching = watch(state, hosting, new Set(borrowed), () => void finish(watching))
+  return {
+    get instances() {
+      return [...served.values()].map(({ instance, url }) => ({
+        name: instance.name,
+        engine: instance.settings.engine.name,
+        url,
+        pid: state.where.pid,
+      }))
+    },
+    warnings: [...state.config.warnings, ...loaded.flatMap(({ warnings }) => warnings)],
+    idle: async () => {
+      for (;;) {
+        const busy = [...served.values()].filter(isBusy)
+        if (busy.length === 0) return
+        await Promise.all(busy.map(one => one.idle()))
+      }
+    },
+    stop: async graceMs => {
+      await watching.stop()
+      await hosting.end([...served.keys()], graceMs)
+      await finish(watching)
+      await finished.promise
+    },
+    stopped: finished.promise,
+  }
+}
+
+const isBusy = ({ activity }: { readonly activity: () => { readonly running: number; readonly queued: number } }) => {
+  const { running, queued } = activity()
+  return running + queued > 0
+}
