@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check as checkInstances } from '../launch/check.ts'
-import { readConfig } from '../launch/find.ts'
 import { openState } from '../launch/state.ts'
 import type { Failure } from '../protocol/failure.ts'
 import { refuse, warn } from './refuse.ts'
 import type { Common, Terminal } from './terminal.ts'
+import { configOf } from './with-state.ts'
 
 /** Says whether budgets.json is sound and its instances could run now: everything that is wrong, not only the first. */
 export const check = async (terminal: Terminal, options: Common): Promise<number> => {
-  const config = await readConfig(options.config, terminal.where)()
+  const config = await configOf(terminal, options)()
   if (E.isLeft(config)) return told(terminal, config.left, [], options)
   const { file, instances, warnings } = config.right
   const checked = await checkInstances(config.right, terminal.where)()
@@ -19,7 +19,9 @@ export const check = async (terminal: Terminal, options: Common): Promise<number
   if (mistakes.length > 0) return told(terminal, mistakes, all, options)
   if (options.json) return told(terminal, [], all, options)
   warn(terminal, all)
-  const names = [...instances.values()].filter(({ enabled }) => enabled).map(({ name, engine }) => `${name} (${engine})`)
+  const names = [...instances.values()]
+    .filter(({ enabled }) => enabled)
+    .map(({ name, engine }) => `${name} (${engine})`)
   terminal.out(`${file} is sound; ${names.join(', ') || 'nothing'} could run now.`)
   return 0
 }

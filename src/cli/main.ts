@@ -1,32 +1,39 @@
 import fs from 'node:fs'
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { tellBug } from './bug.ts'
 import { type Chosen, program } from './program.ts'
-import { ownTerminal, type Terminal } from './terminal.ts'
+import { ownTerminal } from './terminal.ts'
 
 /** The command line: parses it, runs the one command that it names, and ends the process with its exit status. */
 export const main = async (): Promise<void> => {
   const terminal = ownTerminal(process)
-  const end = (status: number) => process.stdout.write('', () => process.stderr.write('', () => process.exit(status)))
-  const onBug = (bug: unknown) => void tellBug(terminal, bug).then(end)
+  let chosen: Chosen = async () => 0
+  const errand = program(terminal, version(), command => {
+    chosen = command
+  })
+  const onBug = (bug: unknown) => void tellBug(terminal, bug, errand.opts()).then(end)
   process.on('uncaughtException', onBug)
   process.on('unhandledRejection', onBug)
-  end(await run(terminal, process.argv.slice(2)).catch(bug => tellBug(terminal, bug)))
+  const wrong = parse(errand, process.argv.slice(2))
+  end(wrong ?? (await chosen().catch(bug => tellBug(terminal, bug, errand.opts()))))
 }
 
-const run = async (terminal: Terminal, argv: readonly string[]): Promise<number> => {
-  let chosen: Chosen = async () => 0
+/** The exit status where there is nothing to run: help and version were printed, or the command line is wrong. */
+const parse = (errand: Command, argv: readonly string[]): number | undefined => {
   try {
-    program(terminal, version(), command => {
-      chosen = command
-    }).parse(argv, { from: 'user' })
+    if (argv.length === 0) errand.help()
+    errand.parse(argv, { from: 'user' })
+    return undefined
   } catch (error) {
-    // Help and version are no mistakes; commander has told whatever is one.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitStatus
     throw error
   }
-  return chosen()
+}
+
+// What was written goes out before the process does.
+const end = (status: number): void => {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(status)))
 }
 
 // src/cli/main.ts in a checkout, dist/src/cli/main.js when compiled.

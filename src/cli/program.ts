@@ -17,32 +17,41 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     .helpCommand('help [command]', 'print the help of a command')
     .usage('[options] <command>')
     .addHelpText('after', examplesOfAll)
-    .action(() => choose(async () => errand.outputHelp() ?? 0))
 
-  const add = (usage: string, summary: string, examples: readonly string[]): Command =>
+  const add = (usage: string, summary: string, description: string, examples: readonly string[]): Command =>
     errand
       .command(usage)
       .summary(summary)
-      .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
+      .description(description)
       .helpOption('-h, --help', 'print this help')
       .addHelpText('after', `\nExamples:\n${examples.map(example => `  ${example}`).join('\n')}`)
 
-  add('up', 'launch instances and keep them listening until Ctrl-C', [
-    'errand up                     all enabled instances of budgets.json',
-    'errand up worker              one of them',
-    'errand up --json              a line of JSON for each, when it listens',
-  ])
+  add(
+    'up',
+    'keep instances running, until Ctrl-C',
+    'Launches instances and keeps them listening, until Ctrl-C or `errand stop`.',
+    [
+      'errand up                     all enabled instances of budgets.json',
+      'errand up worker              one of them',
+      'errand up --json              a line of JSON for each, when it listens',
+    ],
+  )
     .argument('[name...]', 'instances of budgets.json (default: all that are enabled)')
     .action((names: string[], options: Common) =>
       choose(async () => (await import('./up.ts')).up(terminal, names, { ...errand.opts(), ...options })),
     )
 
-  add('talk', 'ask an instance, and print its answer; launches it for the while if it does not run', [
-    'errand talk reviewer "Review the src folder"',
-    'git diff | errand talk reviewer "look at this"',
-    'errand talk worker --timeout 2m --retry 3 --json < question.txt',
-    'errand talk worker --from reviewer --dry-run "may reviewer ask?"',
-  ])
+  add(
+    'talk',
+    'ask an instance, print its answer',
+    'Asks an instance and prints its answer. If it does not run, it is launched for this one talk, and with it whom it may ask.',
+    [
+      'errand talk reviewer "Review the src folder"',
+      'git diff | errand talk reviewer "look at this"',
+      'errand talk worker --timeout 2m --retry 3 --json < question.txt',
+      'errand talk worker --from reviewer --dry-run "may reviewer ask?"',
+    ],
+  )
     .argument('<name>', 'an instance of budgets.json')
     .argument('[prompt...]', 'what to ask; what is piped in is added to it')
     .option('--from <name>', 'speak as this instance (default: operator)')
@@ -61,15 +70,21 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       ),
     )
 
-  add('ps', 'what runs: instance, engine, address, process, turns, budget', ['errand ps', 'errand ps --json']).action(
-    () => choose(async () => (await import('./ps.ts')).ps(terminal, errand.opts())),
-  )
+  add('ps', 'what runs', 'Shows what runs: instance, engine, address, process, turns, budget.', [
+    'errand ps',
+    'errand ps --json',
+  ]).action(() => choose(async () => (await import('./ps.ts')).ps(terminal, errand.opts())))
 
-  const budget = add('budget', 'what was spent, is held, and may be spent', [
-    'errand budget',
-    'errand budget worker --json',
-    'errand budget add worker 2    two dollars more in the current window',
-  ])
+  const budget = add(
+    'budget',
+    'what was spent, is held, and is left',
+    'Shows what was spent, is held, and is left, in the current window of each budget.',
+    [
+      'errand budget',
+      'errand budget worker --json',
+      'errand budget add worker 2    two dollars more in the current window',
+    ],
+  )
   budget
     .argument('[name]', 'an instance; * for all together (default: every budget)')
     .action((name: string | undefined) =>
@@ -87,11 +102,16 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       choose(async () => (await import('./budget-add.ts')).budgetAdd(terminal, name, usd, errand.opts())),
     )
 
-  add('log', 'the turns, newest first; or one with its delegations and what they cost', [
-    'errand log',
-    'errand log 3f9c               one turn; the beginning of its id is enough',
-    'errand log 3f9c --text        what it answered',
-  ])
+  add(
+    'log',
+    'the turns, newest first, or one of them',
+    'Lists the turns, newest first; or shows one, with what it delegated and what that cost.',
+    [
+      'errand log',
+      'errand log 3f9c               one turn; the beginning of its id is enough',
+      'errand log 3f9c --text        what it answered',
+    ],
+  )
     .argument('[turn]', 'the id of a turn, or its beginning')
     .option('--text', 'print the answer of the turn (kept for 24 hours)')
     .addOption(
@@ -101,12 +121,17 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       choose(async () => (await import('./log.ts')).log(terminal, turn, { ...errand.opts(), ...options })),
     )
 
-  add('check', 'is budgets.json sound, and could its instances run now', [
-    'errand check',
-    'errand check --json',
-  ]).action(() => choose(async () => (await import('./check.ts')).check(terminal, errand.opts())))
+  add(
+    'check',
+    'could the instances run now?',
+    'Says whether budgets.json is sound and its instances could run now: everything that is wrong, at once.',
+    ['errand check', 'errand check --json'],
+  ).action(() => choose(async () => (await import('./check.ts')).check(terminal, errand.opts())))
 
-  add('stop', 'end instances, after their turns', ['errand stop                   all that run', 'errand stop worker'])
+  add('stop', 'end instances', 'Ends instances, after the turns that they run.', [
+    'errand stop                   all that run',
+    'errand stop worker',
+  ])
     .argument('[name...]', 'instances that run (default: all)')
     .action((names: string[]) => choose(async () => (await import('./stop.ts')).stop(terminal, names, errand.opts())))
 
@@ -140,6 +165,10 @@ const speakPlainly = (command: Command, terminal: Terminal): Command => {
       writeErr: text => terminal.say(text.replace(/\n$/, '')),
       outputError: (text, write) => write(`errand: ${text.replace(/^error: /, '')}`),
     })
+    .showHelpAfterError(`(\`${pathOf(command)} --help\` says how it goes.)`)
   for (const each of command.commands) speakPlainly(each, terminal)
   return command
 }
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`

@@ -1,34 +1,28 @@
 import { resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Config } from '../launch/config.ts'
-import { didYouMean } from '../launch/did-you-mean.ts'
-import { readConfig } from '../launch/find.ts'
 import { durationMs } from '../launch/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
 import { talk as ask, type TalkEvent } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
-import { type Failure, failure } from '../protocol/failure.ts'
+import { answer, answerFailure } from './answer.ts'
 import { dryRun } from './dry-run.ts'
+import { unknownInstance } from './known-instance.ts'
 import type { TalkOptions } from './options.ts'
 import { progress } from './progress.ts'
 import { readPrompt } from './prompt.ts'
 import { refuse, warn } from './refuse.ts'
-import { answer, answerFailure } from './answer.ts'
 import { type StopSignal, statusOfSignal, type Terminal } from './terminal.ts'
+import { configOf } from './with-state.ts'
 
 /** Asks an instance, and prints its answer. */
-export const talk = async (
-  terminal: Terminal,
-  name: string,
-  words: string,
-  options: TalkOptions,
-): Promise<number> => {
+export const talk = async (terminal: Terminal, name: string, words: string, options: TalkOptions): Promise<number> => {
   const timeoutMs = durationMs(options.timeout ?? '0s')
   if (timeoutMs === undefined || (options.timeout !== undefined && timeoutMs === 0)) {
     terminal.say(`errand: --timeout must be a time such as 90s, 10m or 1h, not "${options.timeout}".`)
     return usageExitStatus
   }
-  const config = await readConfig(options.config, terminal.where)()
+  const config = await configOf(terminal, options)()
   if (E.isLeft(config)) return refuse(terminal, config.left, options)
   // Whoever misspelled a name shall hear it before we wait for what is piped in.
   const unknown = unknownInstance(config.right, name)
@@ -44,14 +38,6 @@ export const talk = async (
     await opened.right.close()
   }
 }
-
-const unknownInstance = ({ instances, file }: Config, name: string): Failure | undefined =>
-  instances.has(name)
-    ? undefined
-    : failure(
-        'instance_unavailable',
-        `${file} has no instance "${name}".${didYouMean(name, instances.keys()) || ` It has: ${[...instances.keys()].join(', ')}.`}`,
-      )
 
 const workingIn = (config: Config, name: string, folder: string | undefined, terminal: Terminal): Config => {
   const target = config.instances.get(name)

@@ -34,7 +34,8 @@ const keep = async (terminal: Terminal, hosted: Hosted): Promise<number> => {
   const off = terminal.onSignal(signal => {
     // A second signal means it: what still runs is ended now.
     if (asked) status = statusOfSignal[signal]
-    else if (terminal.watched) terminal.say(`Stopping; turns have ${showSpan(graceMs)} to end (Ctrl-C again ends them now).`)
+    else if (terminal.watched)
+      terminal.say(`Stopping; turns have ${showSpan(graceMs)} to end (Ctrl-C again ends them now).`)
     void hosted.stop(asked ? 0 : graceMs)
     asked = true
   })

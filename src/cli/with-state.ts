@@ -1,5 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Config, Mistakes } from '../launch/config.ts'
 import { readConfig } from '../launch/find.ts'
+import { insideTurn } from '../launch/inside.ts'
 import { openState, type State } from '../launch/state.ts'
 import { refuse } from './refuse.ts'
 import type { Common, Terminal } from './terminal.ts'
@@ -10,7 +13,7 @@ export const withState = async (
   options: Common,
   use: (state: State) => Promise<number>,
 ): Promise<number> => {
-  const config = await readConfig(options.config, terminal.where)()
+  const config = await configOf(terminal, options)()
   if (E.isLeft(config)) return refuse(terminal, config.left, options)
   const opened = await openState(config.right, terminal.where)()
   if (E.isLeft(opened)) return refuse(terminal, [opened.left], options)
@@ -20,3 +23,7 @@ export const withState = async (
     await opened.right.close()
   }
 }
+
+/** The budgets.json that is meant: inside a turn, that of the turn. */
+export const configOf = ({ where }: Terminal, { config }: Common): TE.TaskEither<Mistakes, Config> =>
+  readConfig(config ?? insideTurn(where)?.configFile, where)

@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Budgeted, budgetStates } from '../budget/states.ts'
+import type { Config } from '../launch/config.ts'
+import { budgetHeadings, budgetJson, budgetRow } from './budget-words.ts'
+import { unknownInstance } from './known-instance.ts'
+import { refuse } from './refuse.ts'
+import { table } from './table.ts'
+import type { Common, Terminal } from './terminal.ts'
+import { withState } from './with-state.ts'
+
+/** All instances together, as the ledger and the command line name them. */
+export const all = '*'
+
+/** Shows budgets in their current windows. */
+export const budget = (terminal: Terminal, name: string | undefined, options: Common): Promise<number> =>
+  withState(terminal, options, async ({ config, store, where }) => {
+    const unknown = name === undefined || name === all ? undefined : unknownInstance(config, name)
+    if (unknown !== undefined) return refuse(terminal, [unknown], options)
+    const states = await budgetStates(
+      store,
+      where.now(),
+      name === undefined ? budgetsOf(config) : [budgetOf(config, name)],
+    )()
+    if (E.isLeft(states)) return refuse(terminal, [states.left], options)
+    terminal.out(
+      options.json ? JSON.stringify(states.right.map(budgetJson)) : table(budgetHeadings, states.right.map(budgetRow)),
+    )
+    return 0
+  })
+
+/** Every budget of the file: each instance's, then that of all together. */
+export const budgetsOf = (config: Config): readonly Budgeted[] => {
+  const names = [...config.instances.keys(), ...(config.total === undefined ? [] : [all])]
+  return names.map(name => budgetOf(config, name))
+}
+
+export const budgetOf = (config: Config, instance: string): Budgeted => {
+  const found = instance === all ? config.total : config.instances.get(instance)?.limits.budget
+  return found === undefined ? { instance } : { instance, budget: found }
+}

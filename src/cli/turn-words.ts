@@ -1,0 +1,86 @@
+import type { TurnRecord } from '../budget/ledger.ts'
+import { showSpent, usdFrom } from '../protocol/money.ts'
+import { showMoment, showSpan } from './span.ts'
+
+/** One turn for programs (design: `errand log --json`). */
+export const turnJson = (turn: TurnRecord) => ({
+  turn: turn.turn,
+  root: turn.root,
+  parent: turn.parent ?? null,
+  instance: turn.instance,
+  from: turn.from,
+  depth: turn.depth,
+  engine: turn.engine,
+  model: turn.model ?? null,
+  startedAt: momentJson(turn.startedAtMs),
+  endedAt: momentJson(turn.endedAtMs),
+  state: turn.state,
+  outcome: turn.outcome ?? null,
+  ...(turn.error === undefined ? {} : { error: turn.error }),
+  costUsd: turn.costMicroUsd === undefined ? null : usdFrom(turn.costMicroUsd),
+  basis: turn.basis ?? null,
+  tokens: turn.tokens,
+})
+
+export const turnHeadings = ['TURN', 'STARTED', 'INSTANCE', 'FROM', 'DEPTH', 'TOOK', 'COST', 'OUTCOME'] as const
+
+/** One turn as a row of a table. */
+export const turnRow = (turn: TurnRecord): readonly string[] => [
+  turn.turn,
+  showMoment(turn.startedAtMs ?? turn.createdAtMs),
+  turn.instance,
+  turn.from,
+  String(turn.depth),
+  tookOf(turn) ?? '-',
+  costOf(turn),
+  turn.outcome ?? turn.state,
+]
+
+/** One turn, a fact on a line, and below it what it delegated; `family` are all turns of its root. */
+export const turnFacts = (turn: TurnRecord, family: readonly TurnRecord[]): string => {
+  const tree = turnTree(turn, family)
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['turn', turn.turn],
+    ['instance', `${turn.instance} (${[turn.engine, turn.model].filter(Boolean).join(', ')})`],
+    ['from', `${turn.from}, depth ${turn.depth}`],
+    ['parent', turn.parent],
+    ['started', turn.startedAtMs === undefined ? 'not yet' : showMoment(turn.startedAtMs)],
+    ['took', tookOf(turn)],
+    ['outcome', turn.outcome ?? turn.state],
+    ['error', turn.error],
+    ['tokens', turn.tokens > 0 ? String(turn.tokens) : undefined],
+    ['session', turn.session],
+    ['cost', costOf(turn)],
+    ['with all that it delegated', tree.length > 1 ? showSpent(sumOf(tree)) : undefined],
+  ]
+  const told = facts.filter(([, fact]) => fact !== undefined).map(([name, fact]) => `${`${name}:`.padEnd(10)} ${fact}`)
+  const lines = tree.map(
+    ({ turn: each, level }) =>
+      `${'  '.repeat(level + 1)}${each.instance}  ${costOf(each)}  ${each.outcome ?? each.state}  ${each.turn}`,
+  )
+  return [...told, ...(tree.length > 1 ? ['', ...lines] : [])].join('\n')
+}
+
+/** A turn and everything below it, parents before their children. */
+export const turnTree = (
+  top: TurnRecord,
+  family: readonly TurnRecord[],
+  level = 0,
+): readonly { readonly turn: TurnRecord; readonly level: number }[] => [
+  { turn: top, level },
+  ...family
+    .filter(({ parent, turn }) => parent === top.turn && turn !== top.turn)
+    .flatMap(child => turnTree(child, family, level + 1)),
+]
+
+const sumOf = (tree: readonly { readonly turn: TurnRecord }[]): number =>
+  tree.reduce((sum, { turn }) => sum + (turn.costMicroUsd ?? 0), 0)
+
+const tookOf = ({ startedAtMs, endedAtMs }: TurnRecord): string | undefined =>
+  startedAtMs === undefined || endedAtMs === undefined ? undefined : showSpan(endedAtMs - startedAtMs)
+
+// A question mark: nobody can tell, and so the hold was charged.
+const costOf = ({ costMicroUsd, basis }: TurnRecord): string =>
+  costMicroUsd === undefined ? '-' : showSpent(costMicroUsd) + (basis === 'unknown' ? '?' : '')
+
+const momentJson = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
