@@ -2,6 +2,7 @@ import type { ErrorCode } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Engine, EngineEnd } from './engine.ts'
 import { resetInMs } from './reset-time.ts'
+import { sayEnd } from './sentence.ts'
 
 /**
  * Why a run gave no answer. The engine's own classifier comes first; where it knows nothing special (`engine_cli`), what
@@ -11,7 +12,7 @@ export const causeOf = (engine: Pick<Engine, 'name' | 'classify'>, end: EngineEn
   const told = engine.classify(end)
   const known = told.code === 'engine_cli' ? commonCause(end) : undefined
   const code = known?.code ?? told.code
-  const sentence = known?.sentence || told.sentence || tellingLine(end) || silence(engine.name, end)
+  const sentence = known?.sentence || told.sentence || unknownCause(engine.name, end)
   const retryAfterMs =
     told.retryAfterMs ?? (code === 'rate_limited' ? resetInMs([sentence, end.retry?.reason ?? ''], nowMs) : undefined)
   return failure(code, sentence, retryAfterMs)
@@ -83,17 +84,18 @@ const lines = (text: string): readonly string[] =>
     .map(line => line.trim())
     .filter(line => line !== '')
 
+const unknownCause = (name: string, end: EngineEnd): string => {
+  const ended = sayEnd(`The CLI of ${name}`, end.exitCode, end.signal)
+  const line = tellingLine(end) ?? end.retry?.reason
+  if (line === undefined) return ended
+  return end.exitCode === 0 ? `${ended} It said: ${line}` : line
+}
+
 // The line that names the cause: the first that calls itself an error, else the last that is more than talk around it.
 const tellingLine = ({ noise, stderr }: EngineEnd): string | undefined => {
   const all = [...lines(noise), ...lines(stderr)]
-  return all.find(line => alarm.test(line)) ?? all.findLast(line => !chatter.test(line)) ?? all.at(-1)
+  return all.find(line => alarm.test(line)) ?? all.findLast(line => !chatter.test(line))
 }
 
 const alarm = /^(?:\w*error|fatal|panic(?:ked)?)\b.{0,40}:/i
 const chatter = /^(?:at |warn|note|tip|info|debug|usage|for more information|node\.js v|reading additional input)/i
-
-const silence = (name: string, { exitCode, signal }: EngineEnd): string => {
-  if (signal !== undefined) return `The CLI of ${name} was ended by ${signal} and said nothing.`
-  if (exitCode === undefined || exitCode === 0) return `The CLI of ${name} ended without an answer.`
-  return `The CLI of ${name} exited with status ${exitCode} and said nothing.`
-}

@@ -53,7 +53,8 @@ export interface Command {
  * `scope` of usage and cost: `step` = to be added up (with `id`, the last one of an id counts), `turn` = of this run as a
  * whole, `session` = a running total of the provider's session. A wider scope outweighs a narrower one.
  *
- * A `result` that is ok and has an empty `text` means the last `text` event: some CLIs do not repeat their answer at the end.
+ * A `result` that is ok and has an empty `text` means what the `text` events said since the last `tool`: some CLIs do not
+ * repeat their answer at the end.
  */
 export type EngineEvent =
   | { readonly kind: 'session'; readonly id: string }

@@ -154,21 +154,21 @@ test('without a known phrase, the sentence is the line that names the cause', t 
       'RangeError: boom',
     ],
     ['Traceback (most recent call last):\n  File "a.py", line 1\nValueError: boom\n', 'ValueError: boom'],
-    ['warning: all is lost\n', 'warning: all is lost'],
+    ['warning: all is lost\n', 'The CLI of any ended with exit status 1.'],
   ]
   for (const [stderr, sentence] of rows)
     t.is(causeOf(engine, { exitCode: 1, noise: '', stderr }, nowMs).sentence, sentence)
 })
 
-test('a CLI that says nothing is told by its end', t => {
+test('without a telling line, the sentence is how it ended', t => {
   const silent = { noise: '', stderr: '' }
-  t.is(
-    causeOf(engine, { ...silent, exitCode: 3 }, nowMs).sentence,
-    'The CLI of any exited with status 3 and said nothing.',
-  )
-  t.is(
-    causeOf(engine, { ...silent, signal: 'SIGKILL' }, nowMs).sentence,
-    'The CLI of any was ended by SIGKILL and said nothing.',
-  )
-  t.is(causeOf(engine, { ...silent, exitCode: 0 }, nowMs).sentence, 'The CLI of any ended without an answer.')
+  const retry = { kind: 'retry', reason: 'Reconnecting... waiting for network' } as const
+  const rows: readonly (readonly [end: EngineEnd, sentence: string])[] = [
+    [{ ...silent, exitCode: 3 }, 'The CLI of any ended with exit status 3.'],
+    [{ ...silent, signal: 'SIGKILL' }, 'The CLI of any was ended by SIGKILL.'],
+    [{ ...silent, exitCode: 0 }, 'The CLI of any ended without an answer.'],
+    [{ noise: 'plain words', stderr: '', exitCode: 0 }, 'The CLI of any ended without an answer. It said: plain words'],
+    [{ ...silent, retry, signal: 'SIGKILL' }, 'Reconnecting... waiting for network'],
+  ]
+  for (const [end, sentence] of rows) t.is(causeOf(engine, end, nowMs).sentence, sentence)
 })
