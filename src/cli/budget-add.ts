@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { addCredit } from '../budget/credits.ts'
+import { noSuchInstance } from '../launch/no-such-instance.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { failure } from '../protocol/failure.ts'
 import { microUsdFrom } from '../protocol/money.ts'
-import { all, budget, budgetOf } from './budget.ts'
-import { unknownInstance } from './known-instance.ts'
+import { budget, budgetOf, isBudgeted } from './budget.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refuse } from './refuse.ts'
 import type { Common, Terminal } from './terminal.ts'
@@ -22,8 +22,7 @@ export const budgetAdd = async (terminal: Terminal, name: string, usd: string, o
     return usageExitStatus
   }
   const status = await withState(terminal, options, async ({ config, store, where }) => {
-    const unknown = name === all ? undefined : unknownInstance(config, name)
-    if (unknown !== undefined) return refuse(terminal, [unknown], options)
+    if (!isBudgeted(config, name)) return refuse(terminal, [noSuchInstance(config, name)], options)
     const { budget: found } = budgetOf(config, name)
     if (found?.microUsd === undefined) {
       const sentence = `${name} has no limit in dollars, so there is nothing to add to. Give it a budget in ${config.file}.`

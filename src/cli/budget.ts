@@ -1,21 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type Budgeted, budgetStates } from '../budget/states.ts'
 import type { Config } from '../launch/config.ts'
+import { noSuchInstance } from '../launch/no-such-instance.ts'
 import { budgetHeadings, budgetJson, budgetRow } from './budget-words.ts'
-import { unknownInstance } from './known-instance.ts'
 import { refuse } from './refuse.ts'
 import { table } from './table.ts'
 import type { Common, Terminal } from './terminal.ts'
 import { withState } from './with-state.ts'
 
-/** All instances together, as the ledger and the command line name them. */
-export const all = '*'
+// All instances together, as the ledger names them.
+const all = '*'
 
 /** Shows budgets in their current windows. */
 export const budget = (terminal: Terminal, name: string | undefined, options: Common): Promise<number> =>
   withState(terminal, options, async ({ config, store, where }) => {
-    const unknown = name === undefined || name === all ? undefined : unknownInstance(config, name)
-    if (unknown !== undefined) return refuse(terminal, [unknown], options)
+    if (name !== undefined && !isBudgeted(config, name))
+      return refuse(terminal, [noSuchInstance(config, name)], options)
     const states = await budgetStates(
       store,
       where.now(),
@@ -38,3 +38,5 @@ export const budgetOf = (config: Config, instance: string): Budgeted => {
   const found = instance === all ? config.total : config.instances.get(instance)?.limits.budget
   return found === undefined ? { instance } : { instance, budget: found }
 }
+
+export const isBudgeted = ({ instances }: Config, name: string): boolean => name === all || instances.has(name)

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Config } from '../launch/config.ts'
+import { noSuchInstance } from '../launch/no-such-instance.ts'
 import { durationMs } from '../launch/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
 import { talk as ask, type TalkEvent } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { answer, answerFailure } from './answer.ts'
 import { dryRun } from './dry-run.ts'
-import { unknownInstance } from './known-instance.ts'
 import type { TalkOptions } from './options.ts'
 import { progress } from './progress.ts'
 import { readPrompt } from './prompt.ts'
@@ -25,14 +25,15 @@ export const talk = async (terminal: Terminal, name: string, words: string, opti
   const config = await configOf(terminal, options)()
   if (E.isLeft(config)) return refuse(terminal, config.left, options)
   // Whoever misspelled a name shall hear it before we wait for what is piped in.
-  const unknown = unknownInstance(config.right, name)
-  if (unknown !== undefined) return answerFailure(terminal, unknown, name, options)
+  if (!config.right.instances.has(name)) {
+    return answerFailure(terminal, noSuchInstance(config.right, name), name, options)
+  }
   const prompt = await readPrompt(terminal, words, config.right.bodyLimitBytes)()
   if (E.isLeft(prompt)) return answerFailure(terminal, prompt.left, name, options)
   const opened = await openState(workingIn(config.right, name, options.cwd, terminal), terminal.where)()
   if (E.isLeft(opened)) return answerFailure(terminal, opened.left, name, options)
   try {
-    if (options.dryRun === true) return await dryRun(terminal, opened.right, name, options)
+    if (options.dryRun === true) return await dryRun(terminal, opened.right, name, prompt.right, options)
     return await askAndAnswer(terminal, opened.right, name, prompt.right, options, timeoutMs)
   } finally {
     await opened.right.close()
