@@ -2,7 +2,6 @@ import type { ErrorCode } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Engine, EngineEnd } from './engine.ts'
 import { resetInMs } from './reset-time.ts'
-import { sayEnd } from './sentence.ts'
 
 /**
  * Why a run gave no answer. The engine's own classifier comes first; where it knows nothing special (`engine_cli`), what
@@ -85,7 +84,7 @@ const lines = (text: string): readonly string[] =>
     .filter(line => line !== '')
 
 const unknownCause = (name: string, end: EngineEnd): string => {
-  const ended = sayEnd(`The CLI of ${name}`, end.exitCode, end.signal)
+  const ended = howEnded(name, end)
   const line = tellingLine(end) ?? end.retry?.reason
   if (line === undefined) return ended
   return end.exitCode === 0 ? `${ended} It said: ${line}` : line
@@ -99,3 +98,9 @@ const tellingLine = ({ noise, stderr }: EngineEnd): string | undefined => {
 
 const alarm = /^(?:\w*error|fatal|panic(?:ked)?)\b.{0,40}:/i
 const chatter = /^(?:at |warn|note|tip|info|debug|usage|for more information|node\.js v|reading additional input)/i
+
+const howEnded = (name: string, { exitCode, signal }: EngineEnd): string => {
+  if (signal !== undefined) return `The CLI of ${name} was ended by ${signal}.`
+  if (exitCode === undefined || exitCode === 0) return `The CLI of ${name} ended without an answer.`
+  return `The CLI of ${name} ended with exit status ${exitCode}.`
+}

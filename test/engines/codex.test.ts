@@ -1,0 +1,190 @@
+import test from 'ava'
+import codex from '../../engines/codex.ts'
+import type { EngineTask } from '../../src/engine/engine.ts'
+import type { ErrorCode } from '../../src/protocol/error-codes.ts'
+import { testTranscripts } from './replay.ts'
+
+const settings = { model: 'gpt-5' }
+const nothing = { model: 'gpt-5', tokens: 0, cost: [0, 'none'], settings } as const
+const unknown = { model: 'gpt-5', tokens: 0, cost: [0, 'unknown'], settings } as const
+const once = { model: 'gpt-5', tokens: 1234, cost: [1840, 'priced'], settings } as const
+const twice = { model: 'gpt-5', tokens: 2468, cost: [3680, 'priced'], settings } as const
+
+const said = (facts: string): string => `MOCK-OK model=gpt-5 ${facts}`
+const failed = (code: ErrorCode, retryable: boolean, says: string) => ({ code, retryable, says })
+
+const badKey = failed('auth', false, 'unexpected status 401 Unauthorized: Incorrect API key provided')
+const refusedWrite = failed('write_permission', false, "/bin/bash -lc 'echo hi > /home/user/project'")
+
+testTranscripts('codex', {
+  'http-400': {
+    ...failed('engine_cli', true, 'bad request'),
+    ...nothing,
+    session: '01a22f9c-0ef5-7391-9cf7-d303d69f6e4b',
+  },
+  'http-401': { ...badKey, ...nothing, session: '01a22f9b-f100-7be2-9e6d-0dcbdabd3fe2' },
+  'http-404-model': {
+    ...failed('engine_cli', true, 'The model `no-such-model` does not exist'),
+    ...nothing,
+    session: '01a22f9c-0c24-7dd1-b1df-1651979da4d9',
+  },
+  'http-429': {
+    ...failed('rate_limited', true, 'exceeded retry limit, last status: 429 Too Many Requests'),
+    ...nothing,
+    session: '01a22fa2-484f-7bb2-b0b3-ec1cc97de2a4',
+  },
+  'http-429-quota': {
+    ...failed('quota_exhausted', false, 'Quota exceeded. Check your plan and billing details.'),
+    ...nothing,
+    session: '01a22fa2-519a-74c0-a371-288ce25b4a2e',
+  },
+  'http-500': {
+    ...failed('rate_limited', true, 'experiencing high demand'),
+    ...nothing,
+    session: '01a22fa2-5b93-7d43-986f-cb060081f61d',
+  },
+  'http-529': {
+    ...failed('rate_limited', true, 'unexpected status 529'),
+    ...nothing,
+    session: '01a22fa2-6450-76c2-bcab-5d14b9536677',
+  },
+  'login-status': { ...failed('auth', false, 'Not logged in'), ...nothing },
+  'mcp-server': {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=6 chars=19923 saw1=false tools=10 lastrole=user'),
+    session: '01a22fbe-7d93-7b01-995e-b98f11e4f3a2',
+  },
+  'no-git-repo': { ...failed('engine_cli', true, 'Not inside a trusted directory'), ...nothing },
+  'nologin-fresh': { ...badKey, ...nothing, session: '01a22f9d-a0a9-7863-8dd9-d8317442a7f3' },
+  // Waits for a network without end; cut by the one who recorded it.
+  refused: {
+    ...failed('engine_cli', true, 'Reconnecting... waiting for network'),
+    ...unknown,
+    session: '01a22fa2-6cdb-7100-8360-3ad01bf3508b',
+  },
+  // Tokens are totals of the resumed thread; nothing was seen of it before.
+  'resume-ok': {
+    ...twice,
+    text: said('msgs=6 users=3 lastlen=20 chars=20044 saw1=true tools=7 lastrole=user'),
+    session: '01a22f98-5b01-7c70-a8e0-c04babc5c380',
+  },
+  sigint: {
+    ...failed('engine_cli', true, 'exit status 1'),
+    ...nothing,
+    session: '01a22f9c-57ec-76a2-9457-4a7d6f3af3b9',
+  },
+  sigterm: {
+    ...failed('engine_cli', true, 'was ended by SIGTERM'),
+    ...unknown,
+    session: '01a22f9c-4905-7cd2-b286-ceffb8da8fda',
+  },
+  'stdin-200k': {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=205830 chars=225747 saw1=true tools=7 lastrole=user'),
+    session: '01a22f98-6643-70f1-887f-3248796782e0',
+  },
+  'stdin-left-open': { ...failed('engine_cli', true, 'was ended by SIGKILL'), ...unknown },
+  success: {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=16 chars=19933 saw1=true tools=7 lastrole=user'),
+    session: '01a22f98-5b01-7c70-a8e0-c04babc5c380',
+  },
+  'success, of a model that nobody named': {
+    text: said('msgs=4 users=2 lastlen=16 chars=19933 saw1=true tools=7 lastrole=user'),
+    session: '01a22f98-5b01-7c70-a8e0-c04babc5c380',
+    tokens: 1234,
+    cost: [0, 'unknown'],
+  },
+  'success, at the price of its instance': {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=16 chars=19933 saw1=true tools=7 lastrole=user'),
+    session: '01a22f98-5b01-7c70-a8e0-c04babc5c380',
+    cost: [1540, 'priced'],
+    settings: { ...settings, price: { inputPerMTok: 1, outputPerMTok: 10 } },
+  },
+  'tool-write-bypass-rofs': { ...refusedWrite, ...twice, session: '01a22fa6-d8b0-7660-9d4d-fe2566d83ff9' },
+  'tool-write-default-perms': { ...refusedWrite, ...twice, session: '01a22fa6-b711-7fe3-95c0-5babea27c405' },
+  'tool-write-default-perms, by an instance that may only read': {
+    ...twice,
+    text: said('msgs=6 users=2 lastlen=14 chars=20116 saw1=false tools=7 lastrole=tool'),
+    denied: ["/bin/bash -lc 'echo hi > /home/user/project'"],
+    session: '01a22fa6-b711-7fe3-95c0-5babea27c405',
+    settings: { ...settings, access: 'read' },
+  },
+})
+
+const task: EngineTask = { prompt: '-p /cost', cli: ['/opt/codex'], args: ['-c', 'a=1'], cwd: '/srv' }
+const fixed = ['exec', '--json', '--skip-git-repo-check', '-c', 'allow_login_shell=false']
+
+test('what it starts: the prompt on stdin, the flags of the instance before its dash', t => {
+  t.deepEqual(codex.command(task), { file: '/opt/codex', args: [...fixed, '-c', 'a=1', '-'], stdin: '-p /cost' })
+})
+
+test('each setting is a flag', t => {
+  const all: EngineTask = {
+    ...task,
+    model: 'gpt-5',
+    access: 'write',
+    instructions: 'be "brief"\n\x7f\ud800',
+    capMicroUsd: 7,
+  }
+  t.deepEqual(codex.command(all).args, [
+    ...fixed,
+    ...['-m', 'gpt-5', '-s', 'workspace-write'],
+    ...['-c', 'developer_instructions="be \\"brief\\"\\n\\u007f\ufffd"'],
+    ...['-c', 'a=1', '-'],
+  ])
+  const modes = (['read', 'write', 'full'] as const).map(access => codex.command({ ...task, access }).args[6])
+  t.deepEqual(modes, ['read-only', 'workspace-write', 'danger-full-access'])
+})
+
+test('instructions that are too long for an argument go before the prompt', t => {
+  const instructions = '\x01'.repeat(25_000)
+  const { args, stdin } = codex.command({ ...task, instructions })
+  t.true(args.every(arg => Buffer.byteLength(arg) < 128 * 1024))
+  t.is(stdin, `<instructions>\n${instructions}\n</instructions>\n\n-p /cost`)
+})
+
+test('a reconnect is a retry, with the status that it met', t => {
+  const message = 'Reconnecting... 1/5 (unexpected status 401 Unauthorized: no, url: http://127.0.0.1:4010/m/s529/v1)'
+  t.deepEqual(codex.decode({ type: 'error', message }), [{ kind: 'retry', reason: message, status: 401 }])
+})
+
+test('what came from the cache and what was thought are parts, not more', t => {
+  const usage = {
+    input_tokens: 1_000_000,
+    cached_input_tokens: 900_000,
+    output_tokens: 10_000,
+    reasoning_output_tokens: 6000,
+  }
+  t.deepEqual(codex.decode({ type: 'turn.completed', usage }), [
+    {
+      kind: 'usage',
+      scope: 'session',
+      usage: {
+        inputTokens: 1_000_000,
+        outputTokens: 10_000,
+        cachedInputTokens: 900_000,
+        cacheWriteTokens: 0,
+        reasoningTokens: 6000,
+      },
+    },
+    { kind: 'result', ok: true, text: '' },
+  ])
+})
+
+test('a change of files that was declined is denied, a failed command is not', t => {
+  const completed = (item: { type: string; status: string; command?: string; aggregated_output?: string }) =>
+    codex.decode({ type: 'item.completed', item })
+  t.deepEqual(completed({ type: 'file_change', status: 'declined' }), [{ kind: 'denied', what: 'a change of files' }])
+  t.deepEqual(completed({ type: 'file_change', status: 'completed' }), [])
+  t.deepEqual(
+    completed({ type: 'command_execution', status: 'failed', command: 'npm test', aggregated_output: 'no' }),
+    [],
+  )
+})
+
+test('records of other shapes say nothing', t => {
+  for (const record of [null, 1, 'error', [], {}, { type: 'turn' }, { type: ['error'] }, { type: 'item.completed' }])
+    t.deepEqual(codex.decode(record), [], JSON.stringify(record))
+})
