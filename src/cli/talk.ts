@@ -6,6 +6,7 @@ import { durationMs } from '../launch/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
 import { talk as ask, type TalkEvent } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
 import { answer, answerFailure } from './answer.ts'
 import { dryRun } from './dry-run.ts'
 import type { TalkOptions } from './options.ts'
@@ -32,12 +33,53 @@ export const talk = async (terminal: Terminal, name: string, words: string, opti
   if (E.isLeft(prompt)) return answerFailure(terminal, prompt.left, name, options)
   const opened = await openState(workingIn(config.right, name, options.cwd, terminal), terminal.where)()
   if (E.isLeft(opened)) return answerFailure(terminal, opened.left, name, options)
+  const caller = callerOf(terminal)
   try {
     if (options.dryRun === true) return await dryRun(terminal, opened.right, name, prompt.right, options)
-    return await askAndAnswer(terminal, opened.right, name, prompt.right, options, timeoutMs)
+    const runs = options.cwd === undefined ? E.right(undefined) : await runsNot(opened.right, name)
+    if (E.isLeft(runs)) return answerFailure(terminal, runs.left, name, options)
+    const status = await askAndAnswer(terminal, opened.right, name, prompt.right, options, timeoutMs, caller.signal)
+    return caller.status() ?? status
   } finally {
-    await opened.right.close()
+    await closed(terminal, opened.right)
+    caller.off()
   }
+}
+
+/** Whoever waits for the answer, and may give up. */
+const callerOf = (terminal: Terminal) => {
+  const controller = new AbortController()
+  let heard: StopSignal | undefined
+  const off = terminal.onSignal(signal => {
+    heard ??= signal
+    controller.abort()
+  })
+  return { signal: controller.signal, off, status: () => heard && statusOfSignal[heard] }
+}
+
+const noticeAfterMs = 1000
+
+// What this talk launched may be in use by others by now; it ends with their last turn.
+const closed = async (terminal: Terminal, state: State): Promise<void> => {
+  const notice = setTimeout(() => {
+    if (terminal.watched) terminal.say(terminal.dim('others still use what this talk launched; Ctrl-C ends it now'))
+  }, noticeAfterMs)
+  await state.close()
+  clearTimeout(notice)
+}
+
+const runsNot = async ({ registry }: State, name: string): Promise<E.Either<Failure, void>> => {
+  const listed = await registry.list()()
+  if (E.isLeft(listed)) return listed
+  const running = listed.right.find(entry => entry.name === name && entry.life !== 'dead')
+  return running === undefined
+    ? E.right(undefined)
+    : E.left(
+        failure(
+          'invalid_request',
+          `${name} runs already, in process ${running.pid}, so --cwd cannot change where it works. End it: errand stop ${name}.`,
+        ),
+      )
 }
 
 const workingIn = (config: Config, name: string, folder: string | undefined, terminal: Terminal): Config => {
@@ -54,13 +96,8 @@ const askAndAnswer = async (
   prompt: string,
   options: TalkOptions,
   timeoutMs: number,
+  signal: AbortSignal,
 ): Promise<number> => {
-  const caller = new AbortController()
-  let signalled: StopSignal | undefined
-  const off = terminal.onSignal(signal => {
-    signalled ??= signal
-    caller.abort()
-  })
   const line = progress(terminal, `${name} is asked`)
   const reply = await ask(state, {
     name,
@@ -69,14 +106,12 @@ const askAndAnswer = async (
     ...(options.depth === undefined ? {} : { depth: options.depth }),
     ...(options.retry === undefined ? {} : { retry: options.retry }),
     ...(timeoutMs === 0 ? {} : { timeoutMs }),
-    signal: caller.signal,
+    signal,
     verbose: options.verbose === true,
     onEvent: event => line.while(() => tellEvent(terminal, event)),
   })()
   line.end()
-  off()
-  const status = answer(terminal, reply.envelope, options)
-  return signalled === undefined ? status : statusOfSignal[signalled]
+  return answer(terminal, reply.envelope, options)
 }
 
 const tellEvent = (terminal: Terminal, event: TalkEvent): void => {

@@ -54,8 +54,8 @@ test('a turn that fails: its sentence, the exit status of its code, and with --j
 test('failures of talk are envelopes under --json also where nothing was sent', async t => {
   const place = placeOf(t, { worker: shell('cat') })
   const { stdout, status } = await errand(place, ['talk', 'wroker', 'hi', '--json'])
-  t.is(status, 75)
-  t.like(JSON.parse(stdout), { success: false, errorCode: 'instance_unavailable', protocolVersion: 1 })
+  t.is(status, 65)
+  t.like(JSON.parse(stdout), { success: false, errorCode: 'invalid_request', retryable: false, protocolVersion: 1 })
 })
 
 test('who may not talk, and who is too deep, is told before anything starts', async t => {

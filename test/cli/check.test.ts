@@ -1,0 +1,58 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { errand, placeOf, shell } from './errand.ts'
+
+test('a sound file whose instances could run', async t => {
+  const place = placeOf(t, { worker: shell('cat'), off: shell('cat', { enabled: false }) })
+  const { status, stdout, stderr } = await errand(place, ['check'])
+  t.is(status, 0)
+  t.is(stderr, '')
+  t.is(stdout, `${place.folder}/budgets.json is sound; worker (command) could run now.\n`)
+  t.deepEqual(JSON.parse((await errand(place, ['check', '--json'])).stdout), {
+    success: true,
+    mistakes: [],
+    warnings: [],
+  })
+})
+
+test('everything that keeps instances from running is told at once', async t => {
+  const place = placeOf(t, {
+    a: { engine: 'command', command: ['no-such-program-here'] },
+    b: shell('cat', { cwd: 'gone' }),
+    c: { engine: './no-engine.ts' },
+  })
+  const { status, stdout, stderr } = await errand(place, ['check'])
+  t.not(status, 0)
+  t.is(stdout, '')
+  for (const part of ['no-such-program-here', `${place.folder}/gone`, 'no-engine.ts'])
+    t.true(stderr.includes(part), part)
+  const told = JSON.parse((await errand(place, ['check', '--json'])).stdout)
+  t.is(told.success, false)
+  t.true(told.mistakes.length >= 3)
+})
+
+test('what is unwise is a warning, and no reason to fail', async t => {
+  const place = placeOf(t, { worker: shell('cat', { peers: ['nobody-here'] }) })
+  const { status, stderr } = await errand(place, ['check'])
+  t.is(status, 0)
+  t.regex(stderr, /^errand: warning: .*nobody-here/)
+})
+
+test('the budgets.json of this checkout is sound, and switching an engine is one word', async t => {
+  const place = placeOf(t)
+  const checkout = fileURLToPath(new URL('../..', import.meta.url))
+  fs.cpSync(path.join(checkout, 'examples'), path.join(place.folder, 'examples'), { recursive: true })
+  const text = fs.readFileSync(path.join(checkout, 'budgets.json'), 'utf8')
+  place.write('budgets.json', text)
+  t.like(await errand(place, ['check']), { status: 0, stderr: '' })
+
+  place.write('budgets.json', text.replace('"engine": "command"', '"engine": "claude"'))
+  place.write('bin/claude', '#!/bin/sh\n')
+  fs.chmodSync(path.join(place.folder, 'bin/claude'), 0o755)
+  const environment = { PATH: `${path.join(place.folder, 'bin')}:${place.environment['PATH']}` }
+  const switched = await errand(place, ['check'], { environment })
+  t.is(switched.status, 0, switched.stderr)
+  t.true(switched.stdout.includes('reviewer (claude)'))
+})
