@@ -74,18 +74,20 @@ export const decodeConfig = (
     E.mapLeft(fault => [
       failure('invalid_request', `${file}, line ${fault.line}, column ${fault.column}: ${fault.what}.`),
     ]),
-    E.chain(json =>
-      pipe(
-        decode(budgetsFile, json),
-        E.mapLeft(wrong => wrong.map(one => failure('invalid_request', `${file}: ${sayMistake(one)}`))),
-      ),
-    ),
-    E.map(budgets => fill(budgets, file, where)),
+    E.chain(json => decodeBudgets(json, file)),
+    E.map(budgets => fillConfig(budgets, file, where)),
+  )
+
+/** `label` is what a mistake is said to stand in. */
+export const decodeBudgets = (json: unknown, label: string): E.Either<Mistakes, BudgetsText> =>
+  pipe(
+    decode(budgetsFile, json),
+    E.mapLeft(wrong => wrong.map(one => failure('invalid_request', `${label}: ${sayMistake(one)}`))),
   )
 
 const defaultBodyLimitBytes = 1024 ** 2
 
-const fill = (budgets: BudgetsText, file: string, where: Pick<Surroundings, 'environment'>): Config => {
+export const fillConfig = (budgets: BudgetsText, file: string, where: Pick<Surroundings, 'environment'>): Config => {
   const folder = path.dirname(file)
   const total = budgets.budget === undefined ? undefined : budgetOf(budgets.budget)
   const config = {

@@ -60,7 +60,7 @@ const limitsOf = (text: InstanceText, total: Budget | undefined): Limits => ({
 })
 
 // A bare name is looked for on PATH; what has a slash is a path.
-const fromFolder = ([program = '', ...args]: readonly string[], folder: string): readonly string[] => [
+export const fromFolder = ([program = '', ...args]: readonly string[], folder: string): readonly string[] => [
   program.includes('/') ? path.resolve(folder, program) : program,
   ...args,
 ]

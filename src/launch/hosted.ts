@@ -25,8 +25,8 @@ export interface Hosted {
   readonly instances: readonly Running[]
   /** What is unwise but no mistake; whole sentences. */
   readonly warnings: readonly string[]
-  /** Resolves when nothing runs or waits on any of them. */
-  readonly idle: () => Promise<void>
+  /** Ends all of them as soon as nothing runs or waits on any; nobody's talk is refused or cut by that. */
+  readonly stopWhenIdle: () => Promise<void>
   /**
    * Withdraws the entries, refuses new talks, lets turns end within `graceMs`, ends them, settles. A second call with a
    * shorter grace shortens the first one's.
@@ -91,12 +91,12 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
       }))
     },
     warnings: [...state.config.warnings, ...loaded.flatMap(({ warnings }) => warnings)],
-    idle: async () => {
-      for (;;) {
-        const busy = [...served.values()].filter(isBusy)
-        if (busy.length === 0) return
-        await Promise.all(busy.map(one => one.idle()))
+    stopWhenIdle: async () => {
+      while (!finishing && !(await hosting.endIfIdle())) {
+        await Promise.all([...served.values()].map(one => one.idle()))
       }
+      await watching.stop()
+      await finish(watching)
     },
     stop: async graceMs => {
       await watching.stop()
@@ -106,9 +106,4 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
     },
     stopped: finished.promise,
   }
-}
-
-const isBusy = ({ activity }: { readonly activity: () => { readonly running: number; readonly queued: number } }) => {
-  const { running, queued } = activity()
-  return running + queued > 0
 }

@@ -21,9 +21,14 @@ export interface Hosting {
   readonly add: (loaded: readonly Loaded[]) => TE.TaskEither<readonly Failure[], void>
   /** Withdraws, refuses new talks, lets turns end within `graceMs`, ends them, settles, gives the names free. */
   readonly end: (names: readonly string[], graceMs: number) => Promise<void>
+  /** Ends all of them unless something runs or waits on one; a talk that comes in between is not refused. */
+  readonly endIfIdle: () => Promise<boolean>
   /** After the last one: settles what is left and gives up the owner's row. */
   readonly leave: () => Promise<void>
 }
+
+/** Node's longest timer. */
+export const longestGraceMs = 2 ** 31 - 1
 
 export const newOwner = (): Owner => ({ owner: randomBytes(8).toString('hex'), process: thisProcess() })
 
@@ -32,6 +37,13 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
   const { log } = opened
   const served = new Map<string, Served>()
   const host = hostOf(state, owner, folders, log)
+  const end = async (names: readonly string[], graceMs: number) => {
+    // Nobody shall find the socket that is about to close.
+    await registry.withdraw(owner.owner, names)()
+    await Promise.all(names.map(name => served.get(name)?.stop(graceMs)))
+    await registry.release(owner.owner, names)()
+    for (const name of names) if (served.delete(name)) log('stopped', { instance: name })
+  }
   return {
     owner,
     served,
@@ -56,13 +68,19 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
       }
       return E.right(undefined)
     },
-    end: async (names, graceMs) => {
-      // Nobody shall find the socket that is about to close.
+    endIfIdle: async () => {
+      if (isBusy(served)) return false
+      const names = [...served.keys()]
       await registry.withdraw(owner.owner, names)()
-      await Promise.all(names.map(name => served.get(name)?.stop(graceMs)))
-      await registry.release(owner.owner, names)()
-      for (const name of names) if (served.delete(name)) log('stopped', { instance: name })
+      // Whoever had found the address before may have come meanwhile.
+      if (isBusy(served)) {
+        await registry.publish(owner.owner, new Map([...served].map(([name, { url }]) => [name, url])))()
+        return false
+      }
+      await end(names, longestGraceMs)
+      return true
     },
+    end,
     leave: async () => {
       await sweepNow()
       const settled = await settleLeft(state, owner)
@@ -100,3 +118,6 @@ const hostOf = (state: State, { owner }: Owner, { binFolder, reportFolder }: Fol
   now: state.where.now,
   log,
 })
+
+const isBusy = (served: ReadonlyMap<string, Served>): boolean =>
+  [...served.values()].some(({ activity }) => activity().running + activity().queued > 0)

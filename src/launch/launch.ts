@@ -4,10 +4,10 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { failure } from '../protocol/failure.ts'
 import { checkPorts } from './check-ports.ts'
 import type { Config, InstanceConfig, Mistakes } from './config.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { type Hosted, host } from './hosted.ts'
 import { newOwner } from './hosting.ts'
 import { type Loaded, loadInstances } from './load.ts'
+import { noSuchInstance } from './no-such-instance.ts'
 import { recover } from './recover.ts'
 import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
@@ -151,12 +151,6 @@ export const chosen = (
   if (unknown.length > 0) return E.left(unknown.map(name => noSuchInstance({ instances, file }, name)))
   return E.right([...instances.values()].filter(({ name }) => only.includes(name)))
 }
-
-export const noSuchInstance = ({ instances, file }: Pick<Config, 'instances' | 'file'>, name: string) =>
-  failure(
-    'instance_unavailable',
-    `${file} has no instance "${name}".${didYouMean(name, instances.keys()) || ` It has: ${[...instances.keys()].join(', ')}.`}`,
-  )
 
 const engineIn = ({ instances }: Config, name: string): string => instances.get(name)?.engine ?? ''
 

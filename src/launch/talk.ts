@@ -1,5 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
-import type { Reply } from '../client/delegate.ts'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { delegate, type Reply, refusedReply, type Target } from '../client/delegate.ts'
+import { retry } from '../client/retry.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import type { Mistakes } from './config.ts'
+import { refuseEarly } from './early.ts'
+import { type Hosted, launchMissing } from './launch.ts'
+import { reachOf } from './reach.ts'
+import { resolve } from './resolve.ts'
+import { type Speaker, speakerOf } from './speaker.ts'
 import type { State } from './state.ts'
 
 /** A talk by name, as a person, a script or a program inside a turn asks for it. */
@@ -10,6 +22,7 @@ export interface Ask {
   readonly from?: string
   /** The caller's own depth; 0 unless told. Inside a turn it is the turn's. */
   readonly depth?: number
+  /** From the call on, launching included. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
   /** Repeats at most so often; 0 unless told. */
@@ -19,16 +32,138 @@ export interface Ask {
   readonly verbose?: boolean
 }
 
+/** Makes what a talk needs run, as far as it does not run yet. */
+export type Launcher = TE.TaskEither<Failure, void>
+
 export type TalkEvent =
   | { readonly kind: 'warning'; readonly sentence: string }
   | { readonly kind: 'launched'; readonly instances: readonly string[] }
   | { readonly kind: 'sent'; readonly url: string }
   | { readonly kind: 'again'; readonly why: string }
 
+/** Looks into the registry anew at most so often: each time somebody else must have gone away just then. */
+const mostMoves = 5
+/** How long a caller that cannot launch waits for a name to appear: another host may be about to take it over. */
+const absentMs = 1500
+const givenUpGraceMs = 500
+
 /**
- * The whole of `errand talk`: early refusals, launching what does not run (never inside a turn), delegating, trying again
- * where that is safe, ending what it launched. Never rejects.
+ * The whole of `errand talk`: early refusals, launching what does not run, delegating, and trying again where that cannot
+ * run the work twice. What it launched ends with `state.close()`, when nothing runs or waits there any more; at once if the
+ * talk was given up. Never rejects.
  */
-export const talk = (_state: State, _ask: Ask): T.Task<Reply> => {
-  throw new Error('not built yet')
+export const talk = (state: State, ask: Ask): T.Task<Reply> => talkWith(launchFor(state, ask))(state, ask)
+
+/** The same with another way to launch, or none. */
+export const talkWith =
+  (launcher: Launcher | undefined) =>
+  (state: State, ask: Ask): T.Task<Reply> =>
+  async () => {
+    const speaker = await speakerOf(state, ask)()
+    if (E.isLeft(speaker)) return refusedReply(speaker.left, ask.name)
+    const early = refuseEarly(state.config, ask.name, { ...speaker.right, prompt: ask.prompt })
+    if (E.isLeft(early)) return refusedReply(early.left, ask.name)
+    const limits = limitsOf(ask, state.where.now)
+    // Inside a turn nothing is ever launched.
+    const attempt = () => deliver(state, ask, speaker.right, limits, state.inside === undefined ? launcher : undefined)
+    return retry(attempt, ask.retry ?? 0, {
+      signal: limits.signal,
+      random: Math.random,
+      pause: async ms => {
+        ask.onEvent?.({ kind: 'again', why: `in ${(ms / 1000).toFixed(1)} s` })
+        await sleep(ms, undefined, { signal: limits.signal }).catch(() => undefined)
+      },
+    })()
+  }
+
+/** Finds the target, launched where that is allowed, and sends; anew when the target went away before it took the talk. */
+const deliver = async (
+  state: State,
+  ask: Ask,
+  speaker: Speaker,
+  limits: TalkLimits,
+  launcher: Launcher | undefined,
+): Promise<Reply> => {
+  let except: string | undefined
+  for (let moves = 1; ; moves++) {
+    const ready = launcher === undefined ? E.right(undefined) : await launcher()
+    if (E.isLeft(ready)) return refusedReply(ready.left, ask.name)
+    const target = await resolve(state, ask.name, {
+      absentMs: launcher === undefined ? absentMs : 0,
+      signal: limits.signal,
+      ...(except === undefined ? {} : { except }),
+    })()
+    const mayMove = moves < mostMoves && !limits.signal.aborted
+    if (E.isLeft(target)) {
+      if (launcher !== undefined && mayMove) continue
+      return { ...refusedReply(target.left, ask.name), repeatable: true }
+    }
+    const reply = await send(state, ask, speaker, target.right, limits)
+    if (!reply.gone || !mayMove) return reply
+    except = target.right.url
+    ask.onEvent?.({ kind: 'again', why: `${ask.name} has changed its host` })
+  }
+}
+
+const launchFor = (state: State, ask: Ask): Launcher =>
+  pipe(
+    launchMissing(state, reachOf(state.config, ask.name), { verbose: ask.verbose === true }),
+    TE.bimap(asOne, hosted => {
+      if (hosted === undefined) return
+      state.onClose.push(() => endOf(hosted, ask.signal))
+      for (const sentence of hosted.warnings) ask.onEvent?.({ kind: 'warning', sentence })
+      ask.onEvent?.({ kind: 'launched', instances: hosted.instances.map(({ name }) => name) })
+    }),
+  )
+
+const send = (
+  state: State,
+  ask: Ask,
+  { fromInstance, depth, bearer }: Speaker,
+  target: Target,
+  limits: TalkLimits,
+): Promise<Reply> => {
+  ask.onEvent?.({ kind: 'sent', url: target.url })
+  const timeoutMs = limits.leftMs()
+  return delegate(
+    target,
+    { fromInstance, depth, prompt: ask.prompt },
+    { bearer },
+    {
+      now: state.where.now,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+    },
+  )()
+}
+
+/** Others may use what this talk launched, and are let finish; a person who gave up does not wait for them. */
+const endOf = async (hosted: Hosted, signal: AbortSignal | undefined): Promise<void> => {
+  const givenUp = new Promise<'given up'>(resolve => {
+    if (signal?.aborted) resolve('given up')
+    signal?.addEventListener('abort', () => resolve('given up'), { once: true })
+  })
+  if ((await Promise.race([givenUp, hosted.stopWhenIdle()])) === 'given up') await hosted.stop(givenUpGraceMs)
+}
+
+export const asOne = (mistakes: Mistakes): Failure => {
+  const [first = failure('internal_error', 'The launch failed.'), ...others] = mistakes
+  return others.length === 0 ? first : failure(first.code, mistakes.map(({ sentence }) => sentence).join(' '))
+}
+
+interface TalkLimits {
+  /** Aborts when the caller gives up or its time is over. */
+  readonly signal: AbortSignal
+  readonly leftMs: () => number | undefined
+}
+
+const limitsOf = ({ signal, timeoutMs }: Ask, now: () => number): TalkLimits => {
+  const startedAtMs = now()
+  return {
+    signal: AbortSignal.any([
+      ...(signal === undefined ? [] : [signal]),
+      ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ]),
+    leftMs: () => (timeoutMs === undefined ? undefined : Math.max(1, startedAtMs + timeoutMs - now())),
+  }
 }

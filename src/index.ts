@@ -1,0 +1,14 @@
+export type {
+  Access,
+  Command,
+  Engine,
+  EngineEnd,
+  EngineEvent,
+  EngineTask,
+  Failure,
+  Json,
+  MicroUsd,
+  Usage,
+} from './engine/engine.ts'
+export { type BudgetsJson, type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
+export type { Envelope, FailureEnvelope, ReplyExt, SuccessEnvelope } from './protocol/envelope.ts'

@@ -1,0 +1,12 @@
+import type { Config } from './config.ts'
+
+/** The instance and every enabled one that a talk to it could reach: peers say who may talk, so they are read backwards. */
+export const reachOf = ({ instances }: Pick<Config, 'instances'>, name: string): readonly string[] => {
+  const reached = new Set([name])
+  for (const from of reached) {
+    for (const { name: to, enabled, peers } of instances.values()) {
+      if (enabled && (peers.includes(from) || peers.includes('*'))) reached.add(to)
+    }
+  }
+  return [...reached]
+}

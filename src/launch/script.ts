@@ -1,0 +1,179 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { refusedReply } from '../client/delegate.ts'
+import type { Envelope } from '../protocol/envelope.ts'
+import { failure } from '../protocol/failure.ts'
+import type { Config, Mistakes } from './config.ts'
+import { type BudgetsJson, configOfObject } from './config-object.ts'
+import { readConfig } from './find.ts'
+import { insideTurn } from './inside.ts'
+import { chosen, type Hosted, launchMissing, type Running } from './launch.ts'
+import { onSignals } from './on-signals.ts'
+import { resolve } from './resolve.ts'
+import { openState, type State } from './state.ts'
+import { type Surroundings, surroundings } from './surroundings.ts'
+import { asOne, talkWith } from './talk.ts'
+
+export type { BudgetsJson } from './config-object.ts'
+export type { Running } from './launch.ts'
+
+export interface LaunchScope {
+  /** Names of instances; every enabled one of the config unless told. */
+  readonly only?: readonly string[]
+}
+
+export interface TalkOptions {
+  /**
+   * Who speaks: a name that the target's `peers` allow, or `operator`, who may talk to all. Default: `operator`.
+   * (protocol, "Request Shape", `fromInstance`)
+   */
+  readonly from?: string
+  /** The caller's own depth, an integer from 0; the wire carries one more. Default: 0. (protocol, "Request Shape") */
+  readonly depth?: number
+  /** Milliseconds, above 0, for all of the call; past it the turn is ended and the answer is `timeout`. Default: none. */
+  readonly timeoutMs?: number
+  /** Aborted: the turn is ended, and the answer is `cancelled`. */
+  readonly signal?: AbortSignal
+  /**
+   * Repeats at most so often, an integer from 0: only where nothing was sent, or where the answer says `retryable`
+   * (protocol, "Retry Semantics"). Default: 0.
+   */
+  readonly retry?: number
+}
+
+/** Instances that listen, and the way to talk to them. */
+export interface Bus {
+  /** Where they listened when they were launched: `name`, `engine`, `url` (`http://127.0.0.1:PORT`), `pid`. */
+  readonly instances: readonly Running[]
+  /**
+   * Sends one talk and resolves to its v1 envelope (protocol, "Response Shape"): `success: true` with `text`, or
+   * `success: false` with `error`, `errorCode` and `retryable`. Never rejects for a talk that failed.
+   *
+   * `prompt`: not blank, at most `bus.bodyLimit` (1 MiB) as JSON.
+   */
+  readonly talk: (name: string, prompt: string, options?: TalkOptions) => Promise<Envelope>
+  /**
+   * Ends what this script launched: no new talks, 10 s for turns to end by themselves, then they are ended with everything
+   * they started. Instances of other processes go on. Never rejects; a second call awaits the first.
+   */
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Launches the instances of a `budgets.json` (its path from the current folder, or its content as an object) in this
+ * process; those that already run on the same state folder are used as they are. An object stands for a budgets.json in the
+ * current folder.
+ *
+ * Rejects with an `Error` whose message lists everything that is wrong, one sentence a line: mistakes in the config, an
+ * engine that cannot be loaded, a port that is taken, a state folder that refuses; then nothing was started. Inside a turn
+ * it rejects too: a turn launches nothing.
+ *
+ * The process stays alive until `stop()`. SIGINT, SIGTERM and SIGHUP stop the bus first; listeners of the script itself are
+ * left alone, and without any the signal then ends the process as usual.
+ */
+export const launch = async (config: string | BudgetsJson, scope: LaunchScope = {}): Promise<Bus> => {
+  const where = surroundings()
+  const inside = insideTurn(where)
+  if (inside !== undefined) {
+    throw new Error(
+      `This runs inside turn ${inside.mark.split(':').at(-1)}: a turn launches nothing. Use \`errand talk\`.`,
+    )
+  }
+  const opened = await open(config, where)()
+  if (E.isLeft(opened)) throw listed(opened.left)
+  const started = await start(opened.right, scope)()
+  if (E.isRight(started)) return started.right
+  await opened.right.close()
+  throw listed(started.left)
+}
+
+const listed = (mistakes: Mistakes): Error => new Error(mistakes.map(({ sentence }) => sentence).join('\n'))
+
+const open = (config: unknown, where: Surroundings): TE.TaskEither<Mistakes, State> =>
+  typeof config === 'string'
+    ? pipe(
+        readConfig(config, where),
+        TE.chain(read => stateOf(read, where)),
+      )
+    : pipe(
+        TE.fromEither(configOfObject(config, where)),
+        TE.chain(made =>
+          pipe(
+            stateOf(made.config, where),
+            TE.chainFirst(state =>
+              pipe(
+                made.keep,
+                TE.orElseFirstTaskK(() => state.close),
+                TE.mapLeft((why): Mistakes => [why]),
+              ),
+            ),
+          ),
+        ),
+      )
+
+const stateOf = (config: Config, where: Surroundings): TE.TaskEither<Mistakes, State> =>
+  pipe(
+    openState(config, where),
+    TE.mapLeft((why): Mistakes => [why]),
+  )
+
+const stopGraceMs = 10_000
+const signalGraceMs = 500
+
+const start =
+  (state: State, { only }: LaunchScope): TE.TaskEither<Mistakes, Bus> =>
+  async () => {
+    const wanted = chosen(state.config, only)
+    if (E.isLeft(wanted)) return wanted
+    const names = wanted.right.map(({ name }) => name)
+    const hosts: Hosted[] = []
+    const launcher = pipe(
+      launchMissing(state, names, {}),
+      TE.map(hosted => {
+        if (hosted !== undefined) hosts.push(hosted)
+      }),
+    )
+    const launched = await launcher()
+    if (E.isLeft(launched)) return launched
+    const instances = await running(state, names)
+    let stopped: Promise<void> | undefined
+    const end = async (graceMs: number) => {
+      await Promise.all(hosts.map(hosted => hosted.stop(graceMs)))
+      await state.close()
+      signals.off()
+    }
+    const signals = onSignals(() => {
+      // Also when `stop` is under way: a shorter grace shortens that one.
+      const shortened = Promise.all(hosts.map(hosted => hosted.stop(signalGraceMs)))
+      stopped ??= end(signalGraceMs)
+      return Promise.all([shortened, stopped])
+    })
+    return E.right({
+      instances,
+      talk: async (name, prompt, options = {}) => {
+        if (stopped !== undefined) return refusedReply(hasStopped, name).envelope
+        const again = names.includes(name) ? pipe(launcher, TE.mapLeft(asOne)) : undefined
+        const reply = await talkWith(again)(state, { ...options, name, prompt })()
+        return reply.envelope
+      },
+      stop: () => {
+        stopped ??= end(stopGraceMs)
+        return stopped
+      },
+    })
+  }
+
+/** As the registry has them, those of other processes too. */
+const running = async (state: State, names: readonly string[]): Promise<readonly Running[]> => {
+  await Promise.all(names.map(name => resolve(state, name, { absentMs: startingMs })()))
+  const listed = await state.registry.list()()
+  return E.isLeft(listed)
+    ? []
+    : listed.right.flatMap(({ name, engine, url, pid }) =>
+        url !== undefined && names.includes(name) ? [{ name, engine, url, pid }] : [],
+      )
+}
+
+const startingMs = 1500
+const hasStopped = failure('instance_unavailable', 'This bus was stopped: launch it again.')
