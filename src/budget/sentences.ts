@@ -11,7 +11,7 @@ export const exhausted = ({ scope, dimension, limit, used, held }: Measure): Fai
   const whose = `It is the budget of ${nameOf(scope.instance)}${when}${besides}.`
   return dimension === 'microUsd'
     ? budgetExhausted(used, limit, whose)
-    : failure('budget_exhausted', `Budget exhausted: ${used} ${dimension} used of ${limit}. ${whose}`)
+    : failure('budget_exhausted', `Budget exhausted: ${amount(dimension, used)} used of ${limit}. ${whose}`)
 }
 
 /** `Budget of worker: $0.8500 used of $1.00 (day).` */
@@ -38,4 +38,6 @@ export const waitsForItself = (instance: string, money: Measure | undefined): Fa
 const nameOf = (instance: string): string => (instance === everyInstance ? 'all instances' : instance)
 
 const amount = (dimension: Measure['dimension'], count: number): string =>
-  dimension === 'microUsd' ? showSpent(count) : `${count} ${dimension}`
+  dimension === 'microUsd' ? showSpent(count) : `${count} ${count === 1 ? singular[dimension] : dimension}`
+
+const singular = { tokens: 'token', turns: 'turn' } as const
