@@ -59,7 +59,8 @@ export interface Command {
 export type EngineEvent =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'model'; readonly model: string }
-  | { readonly kind: 'text'; readonly text: string }
+  /** Something that was said: a whole message, or with `delta` a piece that goes on with the one before. */
+  | { readonly kind: 'text'; readonly text: string; readonly delta?: boolean }
   | {
       readonly kind: 'usage'
       readonly scope: 'step' | 'turn' | 'session'
@@ -71,6 +72,7 @@ export type EngineEvent =
   | { readonly kind: 'tool'; readonly name: string }
   | { readonly kind: 'denied'; readonly what: string }
   | { readonly kind: 'retry'; readonly status?: number; readonly retryAfterMs?: number; readonly reason?: string }
+  /** The end of the turn. Without a text of its own (`''`), the answer is what was said last. */
   | { readonly kind: 'result'; readonly ok: true; readonly text: string }
   | {
       readonly kind: 'result'

@@ -24,6 +24,8 @@ export interface RunRequest {
   readonly onStarted: (process: ProcessId) => void
   /** What it has spent so far, each time that it grows. */
   readonly onSeen: (microUsd: MicroUsd, tokens: number) => void
+  /** Milliseconds since 1970, to read "resets at" by; the machine's clock when it is missing. */
+  readonly now?: () => number
   /** Called before our first signal, which waits for it (at most a second). */
   readonly onEnding: () => Promise<void>
 }

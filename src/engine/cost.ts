@@ -1,0 +1,35 @@
+import type { Cost } from '../budget/budget.ts'
+import { microUsdFrom } from '../protocol/money.ts'
+import type { EngineSettings } from './settings.ts'
+import type { Spend } from './tally.ts'
+
+/** How a turn ended, as far as its cost depends on it. */
+export interface Ending {
+  readonly started: boolean
+  /** It ended by itself, or its final result was seen: nothing can have been spent that was not told. */
+  readonly complete: boolean
+  readonly success: boolean
+}
+
+/**
+ * What a turn cost, and how we know (design §7): `reported` by the CLI, `priced` from tokens or by the instance's price per
+ * turn, `none`, or `unknown` with what had been seen.
+ */
+export const costOf = (
+  { reported, priced, seenMicroUsd, worked }: Spend,
+  { engine, price }: Pick<EngineSettings, 'engine' | 'price'>,
+  { started, complete, success }: Ending,
+): Cost => {
+  if (!started) return nothing
+  if (price !== undefined && 'perTurn' in price) {
+    const microUsd = microUsdFrom(price.perTurn)
+    return microUsd === 'unknown' ? { microUsd: 0, basis: 'unknown' } : { microUsd, basis: 'priced' }
+  }
+  if (!complete) return { microUsd: seenMicroUsd, basis: 'unknown' }
+  if (!worked && (!success || engine.output === 'text')) return nothing
+  if (typeof reported === 'number') return { microUsd: reported, basis: 'reported' }
+  if (typeof priced === 'number' && (priced > 0 || worked)) return { microUsd: priced, basis: 'priced' }
+  return { microUsd: seenMicroUsd, basis: 'unknown' }
+}
+
+const nothing: Cost = { microUsd: 0, basis: 'none' }

@@ -1,0 +1,155 @@
+import type { Json } from '../protocol/decode.ts'
+import { byteStore } from './byte-store.ts'
+import { jsonScanner, type Span } from './json-scanner.ts'
+
+/** What is cut out of a stream: a value, or the bytes of a long one that is still to be parsed. */
+export interface FrameSinks {
+  readonly value: (record: Json) => void
+  /** The sink owns the buffer from here on. */
+  readonly long: (bytes: ArrayBuffer) => void
+  /** Bytes that belong to no record. */
+  readonly noise: (bytes: Uint8Array) => void
+  /** One record passed the limit; everything after it is discarded unread. */
+  readonly tooLong: () => void
+}
+
+/** Cuts a stream of bytes into JSON objects, in linear time. */
+export interface Frames {
+  readonly push: (chunk: Uint8Array) => void
+  /** The stream has ended: of a record that is half said, whole ones inside it are kept. */
+  readonly end: () => void
+}
+
+/**
+ * A record is a JSON object; lists around objects, commas, line ends, terminal escapes and other text between them are
+ * noise. An object may span lines and chunks, and may start or end in the middle of a line. Text that looks like the start
+ * of an object is given up at the first byte that JSON does not allow there, and the search goes on from that byte; objects
+ * that began a line inside it are kept.
+ */
+export const frames = (limitBytes: number, sinks: FrameSinks): Frames => {
+  const scanner = jsonScanner()
+  const store = byteStore(limitBytes)
+  let inside = false
+  let lineStart = true
+  let discards = false
+
+  const push = (chunk: Uint8Array): void => {
+    let at = 0
+    while (at < chunk.length && !discards) at = inside ? within(chunk, at) : between(chunk, at)
+  }
+
+  // Most records are a line of their own, which the engine's own parser takes faster than any loop of ours.
+  const between = (chunk: Uint8Array, from: number): number => {
+    let at = from
+    let nextBrace = -1
+    while (at < chunk.length) {
+      if (nextBrace < at) nextBrace = indexOrEnd(chunk, brace, at)
+      if (lineStart && nextBrace === at) {
+        lineStart = false
+        const lineEnd = chunk.indexOf(newline, at)
+        const record = lineEnd === -1 || lineEnd - at > limitBytes ? undefined : lineAsRecord(chunk, at, lineEnd)
+        if (record !== undefined) {
+          sinks.value(record)
+          at = lineEnd
+          continue
+        }
+      }
+      const lineEnd = indexOrEnd(chunk, newline, at)
+      const stop = Math.min(lineEnd + 1, nextBrace)
+      sinks.noise(chunk.subarray(at, Math.min(stop, chunk.length)))
+      if (nextBrace <= lineEnd && nextBrace < chunk.length) {
+        scanner.start()
+        inside = true
+        lineStart = false
+        store.add(chunk.subarray(nextBrace, nextBrace + 1))
+        return nextBrace + 1
+      }
+      lineStart = lineEnd < chunk.length
+      at = stop
+    }
+    return at
+  }
+
+  const within = (chunk: Uint8Array, from: number): number => {
+    const { verdict, next } = scanner.scan(chunk, from)
+    if (store.length() + next - from > limitBytes) {
+      discards = true
+      store.clear()
+      sinks.tooLong()
+      return next
+    }
+    store.add(chunk.subarray(from, next))
+    if (verdict === 'more') return next
+    inside = false
+    if (verdict === 'done') complete()
+    else giveUp(sinks.noise)
+    lineStart = verdict === 'broken' && next > 0 && chunk[next - 1] === newline
+    return next
+  }
+
+  const complete = (): void => {
+    const bare = scanner.bare()
+    if (store.length() > longBytes) {
+      sinks.long(store.take(bytes => spell(bytes, bare)))
+      return
+    }
+    const record = parse(spell(store.bytes(), bare))
+    if (record === undefined) sinks.noise(store.bytes())
+    else sinks.value(record)
+    store.clear()
+  }
+
+  const giveUp = (rest: (bytes: Uint8Array) => void): void => {
+    const bytes = spell(store.bytes(), scanner.bare())
+    let at = 0
+    for (const { from, to } of scanner.inner()) {
+      rest(bytes.subarray(at, from))
+      const record = parse(bytes.subarray(from, to))
+      if (record !== undefined) sinks.value(record)
+      at = to
+    }
+    rest(bytes.subarray(at))
+    store.clear()
+  }
+
+  // Half a record at the end is no text for people either.
+  const end = (): void => {
+    if (inside && !discards) giveUp(() => undefined)
+    inside = false
+  }
+
+  return { push, end }
+}
+
+/** Longer ones are parsed off the main thread. */
+const longBytes = 1024 * 1024
+
+const [brace, closeBrace, newline, carriageReturn] = [0x7b, 0x7d, 0x0a, 0x0d]
+
+const indexOrEnd = (bytes: Uint8Array, byte: number, from: number): number => {
+  const at = bytes.indexOf(byte, from)
+  return at === -1 ? bytes.length : at
+}
+
+const lineAsRecord = (chunk: Uint8Array, from: number, lineEnd: number): Json | undefined => {
+  const to = chunk[lineEnd - 1] === carriageReturn ? lineEnd - 1 : lineEnd
+  return chunk[to - 1] === closeBrace ? parse(chunk.subarray(from, to)) : undefined
+}
+
+const parse = (bytes: Uint8Array): Json | undefined => {
+  try {
+    const record: Json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+    return record
+  } catch {
+    return undefined
+  }
+}
+
+// A bare NaN or Infinity is written over by a string of the same length: a value, but no number.
+const spell = (bytes: Uint8Array, bare: readonly Span[]): Uint8Array => {
+  for (const { from, to } of bare) {
+    bytes.fill(0x20, from, to)
+    bytes.fill(0x22, from, from + 2)
+  }
+  return bytes
+}

@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as t from 'io-ts/lib/index.js'
+import { decode, type Json, leaf, sayMismatch } from '../protocol/decode.ts'
+import { isErrorCode } from '../protocol/error-codes.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { causeOf } from './cause.ts'
+import type { Command, Engine, EngineEnd, EngineEvent, EngineTask } from './engine.ts'
+
+type Refused<A> = E.Either<Failure<'invalid_handler_response'>, A>
+
+/** An engine whose every word is looked at: its file is a user's, and may throw or answer anything. */
+export interface Guarded {
+  readonly command: (task: EngineTask) => Refused<Command>
+  readonly decode: (record: Json) => Refused<readonly EngineEvent[]>
+  readonly classify: (end: EngineEnd, nowMs: number) => Failure
+}
+
+export const guarded = (engine: Engine): Guarded => {
+  const ask = <A>(member: string, codec: t.Decoder<unknown, A>, answer: () => unknown): Refused<A> =>
+    pipe(
+      E.tryCatch(answer, thrown => `threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
+      E.chain(value =>
+        pipe(
+          decode(codec, value),
+          E.mapLeft(wrong => `answered wrongly: ${wrong.map(sayMismatch).join('; ')}`),
+        ),
+      ),
+      E.mapLeft(why => failure('invalid_handler_response', `The engine ${engine.name} is at fault: ${member} ${why}.`)),
+    )
+  return {
+    command: task => ask('command', command, () => engine.command(task)),
+    decode: record => ask('decode', events, () => engine.decode(record)),
+    classify: (end, nowMs) =>
+      E.toUnion(
+        pipe(
+          ask('classify', why, () => engine.classify(end)),
+          E.map(told => causeOf({ name: engine.name, classify: () => told }, end, nowMs)),
+        ),
+      ),
+  }
+}
+
+type Fields = { readonly [key: string]: unknown }
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isAbsentOr = (is: (value: unknown) => boolean, value: unknown): boolean => value === undefined || is(value)
+const isNumber = (value: unknown): value is number => typeof value === 'number'
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const isScope = (value: unknown): boolean => value === 'step' || value === 'turn' || value === 'session'
+
+const text = leaf('a string', isText)
+const argument = leaf('a string without NUL', (value): value is string => isText(value) && !value.includes('\0'))
+
+const command: t.Decoder<unknown, Command> = t.intersection([
+  t.type({ file: argument, args: t.readonlyArray(argument), stdin: text }),
+  t.partial({ env: t.readonly(t.record(t.string, argument)) }),
+])
+
+// Written out, and not as a union of codecs: it stands between every record of a CLI and us.
+const isEvent = (value: unknown): value is EngineEvent => {
+  if (!isFields(value)) return false
+  switch (value['kind']) {
+    case 'session':
+      return isText(value['id'])
+    case 'model':
+      return isText(value['model'])
+    case 'text':
+      return isText(value['text']) && isAbsentOr(isFlag, value['delta'])
+    case 'tool':
+      return isText(value['name'])
+    case 'denied':
+      return isText(value['what'])
+    case 'usage':
+      return (
+        isScope(value['scope']) &&
+        isFields(value['usage']) &&
+        isAbsentOr(isText, value['id']) &&
+        isAbsentOr(isText, value['model'])
+      )
+    case 'cost':
+      return isScope(value['scope']) && isAbsentOr(isText, value['id'])
+    case 'retry':
+      return (
+        ['status', 'retryAfterMs'].every(name => isAbsentOr(isNumber, value[name])) &&
+        isAbsentOr(isText, value['reason'])
+      )
+    case 'result':
+      return value['ok'] === true
+        ? isText(value['text'])
+        : value['ok'] === false &&
+            isText(value['error']) &&
+            isAbsentOr(isNumber, value['status']) &&
+            isAbsentOr(isText, value['type'])
+    default:
+      return false
+  }
+}
+
+const events = leaf(
+  'a list of engine events',
+  (value): value is readonly EngineEvent[] => Array.isArray(value) && value.every(isEvent),
+)
+
+const why = leaf(
+  'a failure',
+  (value): value is Failure =>
+    isFields(value) &&
+    isText(value['code']) &&
+    isErrorCode(value['code']) &&
+    isText(value['sentence']) &&
+    isAbsentOr(after => isNumber(after) && after >= 0, value['retryAfterMs']),
+)

@@ -1,0 +1,173 @@
+import type { MicroUsd } from '../protocol/money.ts'
+import { microUsdFrom } from '../protocol/money.ts'
+import type { EngineEvent, Usage } from './engine.ts'
+import type { PriceOf } from './settings.ts'
+
+/** What the records of a turn have said so far. The same events give the same tally; it has no other input. */
+export interface Tally {
+  readonly add: (event: EngineEvent) => void
+  readonly seen: () => Seen
+  readonly spend: () => Spend
+}
+
+export interface Seen {
+  readonly session?: string
+  readonly model?: string
+  /** All that was said, as far as it is kept: the end of it. */
+  readonly text: string
+  /** The last thing said, unless a tool was called after it: the answer of a CLI whose final result has no text. */
+  readonly lastText: string
+  readonly denied: readonly string[]
+  readonly retry?: Extract<EngineEvent, { kind: 'retry' }>
+  /** The last one counts. */
+  readonly result?: Extract<EngineEvent, { kind: 'result' }>
+}
+
+export interface Spend {
+  /** Dollars as the CLI said them, in the widest scope that it used; `unknown` when that was no number. */
+  readonly reported?: MicroUsd | 'unknown'
+  /** Tokens × a price list, in the widest scope; `unknown` where a part has no price or no number. */
+  readonly priced?: MicroUsd | 'unknown'
+  /** The best that can be said while it runs. */
+  readonly seenMicroUsd: MicroUsd
+  readonly tokens: number
+  /** A sign of model work: usage, something said, a tool, a cost. */
+  readonly worked: boolean
+}
+
+export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
+  const seen: { -readonly [K in keyof Seen]: Seen[K] } = { text: '', lastText: '', denied: [] }
+  const denied: string[] = []
+  const usage = scopes()
+  const cost = scopes()
+  let worked = false
+
+  const add = (event: EngineEvent): void => {
+    switch (event.kind) {
+      case 'session':
+        seen.session = event.id
+        break
+      case 'model':
+        seen.model = event.model
+        break
+      case 'text':
+        worked ||= event.text !== ''
+        seen.text = bounded(`${seen.text}${seen.text === '' || event.delta === true ? '' : '\n\n'}${event.text}`)
+        seen.lastText = event.delta === true ? seen.lastText + event.text : event.text
+        break
+      case 'tool':
+        worked = true
+        seen.lastText = ''
+        break
+      case 'denied':
+        denied.push(event.what)
+        break
+      case 'retry':
+        seen.retry = event
+        break
+      case 'result':
+        seen.result = event
+        break
+      case 'cost':
+        if (event.usd !== undefined && event.usd !== null)
+          cost.add(event, { microUsd: microUsdFrom(event.usd), tokens: 0 })
+        break
+      case 'usage':
+        usage.add(event, priced(event.usage, event.model ?? seen.model ?? settingsModel))
+        if (seen.model === undefined && event.model !== undefined) seen.model = event.model
+        break
+    }
+  }
+
+  const priced = (said: Usage, model: string | undefined): Amount => {
+    const tokens = tokensOf(said)
+    if (tokens === 'unknown') return { microUsd: 'unknown', tokens: 0 }
+    const price = tokens === 0 ? 0 : attempt(() => priceOf(said, model))
+    return { microUsd: isMoney(price) ? price : 'unknown', tokens }
+  }
+
+  const spend = (): Spend => {
+    const [reported, work] = [cost.widest(), usage.widest()]
+    const known = [reported?.microUsd, work?.microUsd].find(isMoney)
+    return {
+      ...(reported === undefined ? {} : { reported: reported.microUsd }),
+      ...(work === undefined ? {} : { priced: work.microUsd }),
+      seenMicroUsd: known ?? Math.max(cost.knownSteps(), usage.knownSteps()),
+      tokens: work?.tokens ?? 0,
+      worked: worked || (work?.tokens ?? 0) > 0 || work?.microUsd === 'unknown' || (reported?.microUsd ?? 0) !== 0,
+    }
+  }
+
+  return { add, seen: () => ({ ...seen, denied }), spend }
+}
+
+interface Amount {
+  readonly microUsd: MicroUsd | 'unknown'
+  readonly tokens: number
+}
+
+interface Scoped {
+  readonly scope: 'step' | 'turn' | 'session'
+  readonly id?: string
+}
+
+// Steps are added up, the last one of an id counts; of the wider scopes the last word counts. A wider scope outweighs a
+// narrower one, unless it says nothing at all: some CLIs print zeros when they are cut short.
+const scopes = () => {
+  const byId = new Map<string, Amount>()
+  const steps = { any: false, microUsd: 0, tokens: 0, unpriced: 0 }
+  const wide: { turn?: Amount; session?: Amount } = {}
+
+  const count = ({ microUsd, tokens }: Amount, sign: 1 | -1): void => {
+    if (microUsd === 'unknown') steps.unpriced += sign
+    else steps.microUsd += sign * microUsd
+    steps.tokens += sign * tokens
+  }
+
+  const add = ({ scope, id }: Scoped, amount: Amount): void => {
+    if (scope !== 'step') {
+      wide[scope] = amount
+      return
+    }
+    const earlier = id === undefined ? undefined : byId.get(id)
+    if (earlier !== undefined) count(earlier, -1)
+    if (id !== undefined) byId.set(id, amount)
+    count(amount, 1)
+    steps.any = true
+  }
+
+  const widest = (): Amount | undefined => {
+    const narrow: Amount | undefined = steps.any
+      ? { microUsd: steps.unpriced > 0 ? 'unknown' : steps.microUsd, tokens: steps.tokens }
+      : undefined
+    const said = [wide.session, wide.turn, narrow].filter(amount => amount !== undefined)
+    return said.find(({ microUsd, tokens }) => microUsd !== 0 || tokens !== 0) ?? said[0]
+  }
+
+  return { add, widest, knownSteps: () => steps.microUsd }
+}
+
+// The price may be told by a user's own engine file; one that throws tells none.
+const attempt = (price: () => MicroUsd | 'unknown'): MicroUsd | 'unknown' => {
+  try {
+    return price()
+  } catch {
+    return 'unknown'
+  }
+}
+
+const isMoney = (amount: MicroUsd | 'unknown' | undefined): amount is MicroUsd =>
+  typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0
+
+const isTokens = (count: unknown): count is number => Number.isSafeInteger(count) && Number(count) >= 0
+
+// The other counts are parts of these two.
+const tokensOf = (usage: Usage): number | 'unknown' => {
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage
+  const all = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens]
+  return all.every(isTokens) ? inputTokens + outputTokens : 'unknown'
+}
+
+const textLimit = 64 * 1024
+
+const bounded = (text: string): string => (text.length > 2 * textLimit ? text.slice(-textLimit) : text)

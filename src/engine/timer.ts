@@ -1,0 +1,20 @@
+/** A deadline that can be set, set anew and taken away. */
+export interface Timer {
+  readonly start: () => void
+  readonly stop: () => void
+}
+
+export const after = (ms: number, act: () => void): Timer => {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => clearTimeout(timer)
+  return {
+    start: () => {
+      stop()
+      timer = setTimeout(act, Math.min(ms, longestMs))
+    },
+    stop,
+  }
+}
+
+// A longer one would fire at once; nobody waits for 24 days.
+const longestMs = 2 ** 31 - 1
