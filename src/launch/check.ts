@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
+import { type Failure, failure } from '../protocol/failure.ts'
 import { checkPorts } from './check-ports.ts'
-import type { Config, Mistakes } from './config.ts'
+import type { Config, InstanceConfig, Mistakes } from './config.ts'
 import { chosen } from './launch.ts'
-import { loadInstances } from './load.ts'
+import { type Loaded, loadInstances } from './load.ts'
 import type { Surroundings } from './surroundings.ts'
 
 export interface Checked {
@@ -12,22 +13,48 @@ export interface Checked {
 }
 
 /**
- * Whether its instances (or these) could run now: engines load, files exist, CLIs are found, fixed ports are free. A port
- * that is in use is a warning here, since the instance itself may use it.
+ * Whether its instances (or these) could run now: engines load, folders and files exist, CLIs are found; everything that
+ * is wrong, of every instance. A port that is in use is a warning here, since the instance itself may use it.
  */
 export const check =
   (config: Config, where: Surroundings, only?: readonly string[]): T.Task<Checked> =>
   async () => {
     const wanted = chosen(config, only)
     if (E.isLeft(wanted)) return { mistakes: wanted.left, warnings: config.warnings }
-    const [loaded, ports] = await Promise.all([
-      loadInstances(config, wanted.right, where)(),
+    const [looked, ports] = await Promise.all([
+      Promise.all(wanted.right.map(one => look(config, one, where))),
       checkPorts(wanted.right)(),
     ])
-    const inUse = ports.map(({ sentence }) => sentence)
-    if (E.isLeft(loaded)) return { mistakes: loaded.left, warnings: [...config.warnings, ...inUse] }
     return {
-      mistakes: [],
-      warnings: [...config.warnings, ...loaded.right.flatMap(({ warnings }) => warnings), ...inUse],
+      mistakes: looked.flatMap(({ mistakes }) => mistakes),
+      warnings: [
+        ...config.warnings,
+        ...looked.flatMap(({ warnings }) => warnings),
+        ...ports.map(({ sentence }) => sentence),
+      ],
     }
   }
+
+const look = async (config: Config, one: InstanceConfig, where: Surroundings): Promise<Checked> => {
+  const loaded = await loadInstances(config, [one], where)()
+  if (E.isLeft(loaded)) return { mistakes: loaded.left, warnings: [] }
+  return {
+    mistakes: loaded.right.flatMap(({ warnings }) => warnings.map((what): Failure => failure('engine_cli', what))),
+    warnings: loaded.right.flatMap(unpriced),
+  }
+}
+
+// Claude Code tells dollars by itself where it names no model; other CLIs tell tokens alone, which are priced by model.
+const unpriced = ({ instance, priceOf }: Loaded): readonly string[] => {
+  const { name, limits, settings } = instance
+  const { engine, model } = settings
+  const limited = [limits.budget?.microUsd, limits.total?.microUsd, limits.maxTurnMicroUsd].some(usd => usd !== undefined)
+  if (!limited || engine.provider === undefined || priceOf(sample, model) !== 'unknown') return []
+  if (model === undefined && engine.tellsUsd === true) return []
+  return [
+    `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so what its turns cost ` +
+      'is unknown and each is charged with all that it holds. Set "model", "price", or limits in tokens or turns.',
+  ]
+}
+
+const sample = { inputTokens: 1, outputTokens: 1 }

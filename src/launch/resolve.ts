@@ -3,10 +3,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Target } from '../client/delegate.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
 
 /** How long an instance that starts or ends may take. */
 const changingMs = 15_000
+/** How long an entry may stand whose address is nobody's: its host died just now, or withdraws it just now. */
+const staleMs = 500
 const lookEveryMs = 50
 
 export interface ResolveOptions {
@@ -17,38 +20,48 @@ export interface ResolveOptions {
   readonly signal?: AbortSignal
 }
 
+export interface Unresolved {
+  readonly why: Failure
+  /** Nobody has the name, so it can be launched. */
+  readonly absent: boolean
+}
+
 /** Where an instance listens: waits while it starts, ends or changes its host. */
 export const resolve =
-  (state: State, name: string, { absentMs, except, signal }: ResolveOptions): TE.TaskEither<Failure, Target> =>
+  (state: State, name: string, { absentMs, except, signal }: ResolveOptions): TE.TaskEither<Unresolved, Target> =>
   async () => {
+    const patienceMs = { absent: absentMs, changing: changingMs, stale: staleMs }
     let sinceMs = state.where.now()
-    let wasAbsent: boolean | undefined
+    let before: keyof typeof patienceMs | undefined
     for (;;) {
       const listed = await state.registry.list()()
-      if (E.isLeft(listed)) return listed
+      if (E.isLeft(listed)) return E.left({ why: listed.left, absent: false })
       const entry = listed.right.find(one => one.name === name && one.life !== 'dead')
-      if (entry?.life === 'elsewhere') {
-        return E.left(
-          failure(
-            'instance_unavailable',
-            `${name} runs in process ${entry.pid} of another container or pid namespace, which cannot be reached from here.`,
-          ),
-        )
-      }
+      if (entry?.life === 'elsewhere') return E.left({ why: unseen(entry), absent: false })
       if (entry?.url !== undefined && entry.url !== except) return E.right({ name, url: entry.url })
-      const isAbsent = entry === undefined
-      if (wasAbsent !== isAbsent) sinceMs = state.where.now()
-      wasAbsent = isAbsent
-      if (signal?.aborted || state.where.now() - sinceMs >= (isAbsent ? absentMs : changingMs)) break
+      const now = entry === undefined ? 'absent' : entry.url === undefined ? 'changing' : 'stale'
+      if (now !== before) sinceMs = state.where.now()
+      before = now
+      if (signal?.aborted || state.where.now() - sinceMs >= patienceMs[now]) {
+        return E.left({ why: notRunning(name, entry, state), absent: now === 'absent' })
+      }
       await pause(lookEveryMs)
     }
-    return E.left(notRunning(name, state))
   }
 
-const notRunning = (name: string, { inside }: State): Failure =>
+const unseen = ({ name, pid }: Registered): Failure =>
   failure(
     'instance_unavailable',
-    inside === undefined
-      ? `${name} does not run. Launch it: errand up ${name}.`
-      : `${name} does not run, and a turn launches nothing. Ask the operator to run: errand up ${name}.`,
+    `${name} runs in process ${pid} of another container or pid namespace, which cannot be reached from here.`,
   )
+
+const notRunning = (name: string, entry: Registered | undefined, { inside }: State): Failure => {
+  const why =
+    entry === undefined ? `${name} does not run` : `${name} is claimed by process ${entry.pid} and does not answer`
+  return failure(
+    'instance_unavailable',
+    inside === undefined
+      ? `${why}. Launch it: errand up ${name}.`
+      : `${why}, and a turn launches nothing. Ask the operator to run: errand up ${name}.`,
+  )
+}

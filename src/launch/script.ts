@@ -130,9 +130,8 @@ const start =
     const hosts: Hosted[] = []
     const launcher = pipe(
       launchMissing(state, names, {}),
-      TE.map(hosted => {
-        if (hosted !== undefined) hosts.push(hosted)
-      }),
+      TE.map(hosted => hosts.push(...(hosted === undefined ? [] : [hosted]))),
+      TE.asUnit,
     )
     const launched = await launcher()
     if (E.isLeft(launched)) return launched

@@ -95,8 +95,8 @@ const deliver = async (
     })()
     const mayMove = moves < mostMoves && !limits.signal.aborted
     if (E.isLeft(target)) {
-      if (launcher !== undefined && mayMove) continue
-      return { ...refusedReply(target.left, ask.name), repeatable: true }
+      if (launcher !== undefined && target.left.absent && mayMove) continue
+      return { ...refusedReply(target.left.why, ask.name), repeatable: true }
     }
     const reply = await send(state, ask, speaker, target.right, limits)
     if (!reply.gone || !mayMove) return reply
