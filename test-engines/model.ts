@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ChatMessage, LLMock, type ResponseFactory } from '@copilotkit/aimock'
+import { type ChatCompletionRequest, type ChatMessage, type FixtureResponse, LLMock } from '@copilotkit/aimock'
 import { type Api, beginAnswer } from './begun-answer.ts'
 
 /**
@@ -60,9 +60,12 @@ export const startModel = async (command: string): Promise<Model> => {
   }
 }
 
+/** What the model says to a request. */
+type Answer = (request: ChatCompletionRequest) => FixtureResponse
+
 const usage = { prompt_tokens: 1200, completion_tokens: 34, input_tokens: 1200, output_tokens: 34 }
 
-const mock = async (factory: ResponseFactory): Promise<LLMock> => {
+const mock = async (factory: Answer): Promise<LLMock> => {
   const llm = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 200, logLevel: 'silent' })
   llm.on({ predicate: () => true }, factory)
   await llm.start()
@@ -73,7 +76,7 @@ const textOf = ({ content }: ChatMessage): string =>
   typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('')
 
 // The whole prompt back would be long: its length, and both of its ends.
-const answer: ResponseFactory = ({ messages, model }) => {
+const answer: Answer = ({ messages, model }) => {
   const all = messages.map(message => `${message.role}: ${textOf(message)}`).join('\n')
   const asked = messages
     .filter(({ role }) => role === 'user')
@@ -85,7 +88,7 @@ const answer: ResponseFactory = ({ messages, model }) => {
 }
 
 const callTool =
-  (command: string): ResponseFactory =>
+  (command: string): Answer =>
   ({ messages, tools = [] }) => {
     const last = messages.at(-1)
     if (last?.role === 'tool') return { usage, content: `the command said: ${textOf(last)}` }
