@@ -69,8 +69,9 @@ export interface OpenTurn {
 
 /**
  * Money and turns of one state folder, right with several processes on it. Every member is one transaction.
- * Left: `budget_exhausted`, `turns_exhausted` or `busy` by the rules; `session_state`, `write_permission` or
- * `internal_error` when the store refuses (fail closed).
+ * Left: `budget_exhausted`, `turns_exhausted` or `busy` by the rules; `auth_failed` when the parent does not run any more;
+ * `cancelled` when one asks for its hold that waits no longer; `session_state`, `write_permission` or `internal_error`
+ * when the store refuses (fail closed).
  */
 export interface Ledger {
   /**
@@ -94,7 +95,7 @@ export interface Ledger {
   readonly children: (parent: string) => TE.TaskEither<Failure, readonly string[]>
   /** Turns that these dead owners left open; waiting ones are dropped. */
   readonly abandoned: (owners: readonly string[]) => TE.TaskEither<Failure, readonly OpenTurn[]>
-  /** Settles turns that their host left open: at what had been seen, or at the hold. */
+  /** Settles turns that their host left open: at the hold, or at what had been seen if that is more. */
   readonly settleAbandoned: (turns: readonly string[]) => TE.TaskEither<Failure, void>
 }
 
