@@ -4,5 +4,6 @@ export default {
   files: ['test-engines/**/*.test.ts'],
   workerThreads: false,
   concurrency: 1,
+  serial: true,
   timeout: '10m',
 }

@@ -83,7 +83,7 @@ const answer: Answer = ({ messages, model }) => {
     .map(textOf)
     .join('\n')
   const marks = [...asked.matchAll(/<<(\w+)>>/g)].map(([, mark]) => mark)
-  const system = /\[\[(\w+)\]\]/.exec(all)?.[1] ?? 'none'
+  const system = /instructed-(\w+)/.exec(all)?.[1] ?? 'none'
   return { usage, content: `model=${model} marks=${marks.join(',')} system=${system} chars=${asked.length}` }
 }
 
