@@ -83,7 +83,7 @@ const section = (kind, findings) => {
 
 const report = usd => {
   const file = process.env.ERRAND_REPORT
-  if (file) fs.appendFileSync(file, `${JSON.stringify({ usd: Number(usd.toFixed(6)), model: 'judge' })}\n`)
+  if (file) fs.appendFileSync(file, `${JSON.stringify({ usd: Number(usd.toFixed(4)), model: 'judge' })}\n`)
 }
 
 main()

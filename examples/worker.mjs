@@ -113,7 +113,7 @@ const look = (name, number, line) => {
 
 const report = usd => {
   const file = process.env.ERRAND_REPORT
-  if (file) fs.appendFileSync(file, `${JSON.stringify({ usd: Number(usd.toFixed(6)), model: 'surveyor' })}\n`)
+  if (file) fs.appendFileSync(file, `${JSON.stringify({ usd: Number(usd.toFixed(4)), model: 'surveyor' })}\n`)
 }
 
 main()

@@ -10,7 +10,7 @@ import type { Common, Terminal } from './terminal.ts'
 import { withState } from './with-state.ts'
 
 const healthTimeoutMs = 1500
-const headings = ['INSTANCE', 'ENGINE', 'URL', 'PID', 'RUNNING', 'QUEUED', 'SPENT', 'STATE'] as const
+const headings = ['INSTANCE', 'ENGINE', 'URL', 'PID', 'RUNNING', 'QUEUED', 'BUDGET', 'STATE'] as const
 
 /** Shows what runs. */
 export const ps = (terminal: Terminal, options: Common): Promise<number> =>

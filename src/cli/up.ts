@@ -2,8 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type Hosted, launchHere } from '../launch/launch.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refuse, warn } from './refuse.ts'
-import { showSpan } from './span.ts'
-import { type Common, statusOfSignal, type Terminal } from './terminal.ts'
+import { type Common, type StopSignal, statusOfSignal, type Terminal } from './terminal.ts'
 import { withState } from './with-state.ts'
 
 const graceMs = 10_000
@@ -13,6 +12,7 @@ export const up = async (terminal: Terminal, names: readonly string[], options: 
   const refused = operatorOnly(terminal, '`errand up`')
   if (refused !== undefined) return refuse(terminal, [refused], options)
   return withState(terminal, options, async state => {
+    const ending = endingOf(terminal)
     const launched = await launchHere(state, {
       ...(names.length === 0 ? {} : { only: names }),
       verbose: options.verbose === true,
@@ -24,22 +24,32 @@ export const up = async (terminal: Terminal, names: readonly string[], options: 
       terminal.out(options.json ? JSON.stringify(event) : `${name} (${engine}) listens on ${url}`)
     }
     if (terminal.watched) terminal.say(terminal.dim('Ctrl-C stops.'))
-    return keep(terminal, launched.right)
+    return ending(launched.right)
   })
 }
 
-const keep = async (terminal: Terminal, hosted: Hosted): Promise<number> => {
-  let status = 0
-  let asked = false
-  const off = terminal.onSignal(signal => {
+/** Hears signals from now on, also while the launch is under way; the returned function waits for the end of what runs. */
+const endingOf = (terminal: Terminal): ((hosted: Hosted) => Promise<number>) => {
+  const heard: StopSignal[] = []
+  let hosted: Hosted | undefined
+  const end = () => {
+    if (hosted === undefined || heard.length === 0) return
     // A second signal means it: what still runs is ended now.
-    if (asked) status = statusOfSignal[signal]
-    else if (terminal.watched)
-      terminal.say(`Stopping; turns have ${showSpan(graceMs)} to end (Ctrl-C again ends them now).`)
-    void hosted.stop(asked ? 0 : graceMs)
-    asked = true
+    void hosted.stop(heard.length > 1 ? 0 : graceMs)
+  }
+  const off = terminal.onSignal(signal => {
+    heard.push(signal)
+    if (heard.length === 1 && terminal.watched) {
+      terminal.say(`Stopping; turns have ${graceMs / 1000} s to end. Ctrl-C again ends them now.`)
+    }
+    end()
   })
-  await hosted.stopped
-  off()
-  return status
+  return async launched => {
+    hosted = launched
+    end()
+    await launched.stopped
+    off()
+    const [, second] = heard
+    return second === undefined ? 0 : statusOfSignal[second]
+  }
 }

@@ -44,13 +44,17 @@ const look = async (config: Config, one: InstanceConfig, where: Surroundings): P
   }
 }
 
-// Claude Code tells dollars by itself where it names no model; other CLIs tell tokens alone, which are priced by model.
+// Its CLI says dollars; the others tell tokens alone, which are priced by the model.
+const tellsUsd = new Set(['claude'])
+
 const unpriced = ({ instance, priceOf }: Loaded): readonly string[] => {
   const { name, limits, settings } = instance
   const { engine, model } = settings
-  const limited = [limits.budget?.microUsd, limits.total?.microUsd, limits.maxTurnMicroUsd].some(usd => usd !== undefined)
-  if (!limited || engine.provider === undefined || priceOf(sample, model) !== 'unknown') return []
-  if (model === undefined && engine.tellsUsd === true) return []
+  const limited = [limits.budget?.microUsd, limits.total?.microUsd, limits.maxTurnMicroUsd].some(
+    usd => usd !== undefined,
+  )
+  if (!limited || engine.provider === undefined || tellsUsd.has(engine.name)) return []
+  if (priceOf(sample, model) !== 'unknown') return []
   return [
     `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so what its turns cost ` +
       'is unknown and each is charged with all that it holds. Set "model", "price", or limits in tokens or turns.',

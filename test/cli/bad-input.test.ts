@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import { errand, isPlain, type Place, placeOf, type Ran, shell } from './errand.ts'
+import { errand, isPlain, placeOf, type Ran, shell, stateFile } from './errand.ts'
 
 /** A sentence that names what, where and what to do; no trace of our insides; the exit status of its code. */
 const refusedWith = (t: ExecutionContext, ran: Ran, status: number, ...parts: readonly (string | RegExp)[]): void => {
@@ -94,11 +94,6 @@ test('a prompt that is longer than the bus takes', async t => {
   refusedWith(t, await errand(place, ['talk', 'worker'], { input: 'x'.repeat(1001) }), 65, '1000 bytes', 'bodyLimit')
 })
 
-const stateFile = (place: Place, name: string): string => {
-  const [state = ''] = fs.readdirSync(path.join(place.folder, 'state', 'errand'))
-  return path.join(place.folder, 'state', 'errand', state, name)
-}
-
 test('a state folder that cannot be made', async t => {
   const place = placeOf(t, { worker })
   place.write('state', 'a file where the folder should be')
@@ -122,7 +117,7 @@ unlessRoot('a state folder that may not be written', async t => {
 test('a state folder of a newer version', async t => {
   const place = placeOf(t, { worker })
   t.is((await errand(place, ['budget'])).status, 0)
-  const file = stateFile(place, 'errand.db')
+  const file = path.join(place.folder, stateFile(place, 'errand.db'))
   const db = new DatabaseSync(file)
   db.exec('PRAGMA user_version = 9999')
   db.close()
@@ -134,7 +129,7 @@ test('a state folder of a newer version', async t => {
 test('a store that was deleted is not a new one', async t => {
   const place = placeOf(t, { worker })
   t.is((await errand(place, ['budget'])).status, 0)
-  const file = stateFile(place, 'errand.db')
+  const file = path.join(place.folder, stateFile(place, 'errand.db'))
   fs.rmSync(file)
   refusedWith(t, await errand(place, ['talk', 'worker', 'hi']), 70, file)
 })

@@ -65,6 +65,12 @@ export const shell = (script: string, more: object = {}): object => ({
   ...more,
 })
 
+/** A file of the place's state folder, from the place on. */
+export const stateFile = ({ folder }: Place, name: string): string => {
+  const [state = ''] = fs.readdirSync(path.join(folder, 'state', 'errand'))
+  return path.join('state', 'errand', state, name)
+}
+
 /** Starts the real command line, as a person would. */
 export const start = (place: Place, args: readonly string[], options: RunOptions = {}): Running => {
   const child = spawn(process.execPath, [bin, ...args], {
@@ -123,6 +129,20 @@ export const until = async (what: string, isTrue: () => boolean): Promise<void> 
   const giveUpAtMs = Date.now() + 30_000
   while (!isTrue()) {
     if (Date.now() > giveUpAtMs) throw new Error(`It never came true: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+/** Waits until the instance that listens there refuses new talks. */
+export const untilStopping = async (url: string): Promise<void> => {
+  const giveUpAtMs = Date.now() + 30_000
+  for (;;) {
+    const told = await fetch(`${url}/api/health`).then(
+      answer => answer.text(),
+      () => '"stopping"',
+    )
+    if (told.includes('"stopping"')) return
+    if (Date.now() > giveUpAtMs) throw new Error(`It never stopped: ${told}`)
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

@@ -39,7 +39,7 @@ const wrong: readonly (readonly [readonly string[], RegExp])[] = [
   [['ps', 'worker'], /too many arguments/],
   [['log', '--limit', 'x'], /--limit/],
   [['budget', 'add', 'worker'], /missing required argument 'usd'/],
-  [['budget', 'add', 'worker', '-1'], /unknown option '-1'/],
+  [['budget', 'add', 'worker', '-1'], /dollars/],
   [['budget', 'add', 'worker', '1e3'], /dollars/],
 ]
 

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { errand, isPlain, placeOf, shell, startUp } from './errand.ts'
+import { errand, isPlain, placeOf, shell, startUp, stateFile } from './errand.ts'
 
 /** Runs a command line inside a turn, and tells its exit status and all that it said. */
 const tells = (commandLine: string): string => `${commandLine} 2>&1; echo "status $?"`
@@ -32,10 +32,10 @@ test('a turn speaks as its instance, one deeper, and as nobody else', async t =>
     worker: shell('cat', { peers: ['reviewer', 'other'] }),
     reviewer: shell(
       [
-        tells('errand talk worker plain'),
-        tells('errand talk worker forged --from other'),
-        tells('errand talk worker forged --from operator'),
-        tells('errand talk worker shallow --depth 0'),
+        tells('errand talk worker plain < /dev/null'),
+        tells('errand talk worker forged --from other < /dev/null'),
+        tells('errand talk worker forged --from operator < /dev/null'),
+        tells('errand talk worker shallow --depth 0 < /dev/null'),
       ].join('; '),
     ),
     other: shell('cat'),
@@ -63,11 +63,21 @@ test('a turn speaks as its instance, one deeper, and as nobody else', async t =>
 test('a turn launches nothing', async t => {
   const place = placeOf(t, {
     worker: shell('cat', { peers: ['reviewer'] }),
-    reviewer: shell(tells('errand talk worker hi')),
+    reviewer: shell(tells('errand talk worker hi < /dev/null')),
   })
   await startUp(t, place, 'reviewer')
-  const { stdout } = await errand(place, ['talk', 'reviewer', 'hi', '--json'])
-  t.regex(JSON.parse(stdout).text, /^errand: .*worker.*\nstatus 75\n?$/)
+  const [{ url }] = JSON.parse((await errand(place, ['ps', '--json'])).stdout)
+  // Asked past the command line, which would launch the worker beforehand.
+  const answered = await fetch(`${url}/api/talk`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${place.read(stateFile(place, 'secret')).trim()}`,
+    },
+    body: JSON.stringify({ fromInstance: 'operator', prompt: 'hi', depth: 1 }),
+  })
+  const { text } = JSON.parse(await answered.text())
+  t.regex(text, /^errand: worker does not run, and a turn launches nothing\..*\nstatus 75\n?$/)
 })
 
 // Elsewhere one cannot look at the environment of an ancestor.

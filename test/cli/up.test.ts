@@ -1,20 +1,23 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import test from 'ava'
-import { errand, isPlain, lives, placeOf, shell, start, startUp, until } from './errand.ts'
+import { errand, isPlain, lives, placeOf, shell, start, startUp, until, untilStopping } from './errand.ts'
 
 const two = {
   worker: shell('cat', { peers: ['reviewer'] }),
   reviewer: shell('errand talk worker', { budget: { usd: 1 } }),
 }
 
+const urlIn = (said: string): string => /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? ''
+
 test('up tells each instance when it listens, and ps shows it', async t => {
   const place = placeOf(t, two)
   const running = await startUp(t, place)
-  const said = await running.says(/worker \(command\) listens on http:\/\/127\.0\.0\.1:\d+\n/)
-  t.regex(said, /reviewer \(command\) listens on http:\/\/127\.0\.0\.1:\d+\n/)
+  for (const name of ['worker', 'reviewer']) {
+    await running.says(new RegExp(`^${name} \\(command\\) listens on http://127\\.0\\.0\\.1:\\d+$`, 'm'))
+  }
   const { stdout } = await errand(place, ['ps'])
-  t.regex(stdout, /^INSTANCE +ENGINE +URL +PID +RUNNING +QUEUED +SPENT +STATE\n/)
+  t.regex(stdout, /^INSTANCE +ENGINE +URL +PID +RUNNING +QUEUED +BUDGET +STATE\n/)
   t.regex(
     stdout,
     new RegExp(
@@ -84,7 +87,7 @@ test('a turn may end in the grace after the first signal', async t => {
   const talk = start(place, ['talk', 'worker', 'hi'])
   await until('the turn runs', () => fs.existsSync(path.join(place.folder, 'here')))
   running.child.kill('SIGTERM')
-  await until('it stops', () => true)
+  await untilStopping(urlIn(await running.says('listens on')))
   place.write('go', '')
   t.deepEqual(await talk.ended, { status: 0, stdout: 'finished\n', stderr: '' })
   t.is((await running.ended).status, 0)
@@ -96,7 +99,7 @@ test('a second signal ends the turns now', async t => {
   const talk = start(place, ['talk', 'worker', 'hi'])
   await until('the turn runs', () => fs.existsSync(path.join(place.folder, 'pid')) && place.read('pid').endsWith('\n'))
   running.child.kill('SIGINT')
-  await until('the instance is withdrawn', () => true)
+  await untilStopping(urlIn(await running.says('listens on')))
   running.child.kill('SIGINT')
   t.is((await running.ended).status, 130)
   t.false(lives(Number(place.read('pid'))))
