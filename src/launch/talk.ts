@@ -85,6 +85,7 @@ const deliver = async (
   launcher: Launcher | undefined,
 ): Promise<Reply> => {
   let except: string | undefined
+  let last: Reply | undefined
   for (let moves = 1; ; moves++) {
     const ready = launcher === undefined ? E.right(undefined) : await launcher()
     if (E.isLeft(ready)) return refusedReply(ready.left, ask.name)
@@ -96,10 +97,11 @@ const deliver = async (
     const mayMove = moves < mostMoves && !limits.signal.aborted
     if (E.isLeft(target)) {
       if (launcher !== undefined && target.left.absent && mayMove) continue
-      return { ...refusedReply(target.left.why, ask.name), repeatable: true }
+      return last ?? { ...refusedReply(target.left.why, ask.name), repeatable: true }
     }
     const reply = await send(state, ask, speaker, target.right, limits)
     if (!reply.gone || !mayMove) return reply
+    last = reply
     except = target.right.url
     ask.onEvent?.({ kind: 'again', why: `${ask.name} has changed its host` })
   }

@@ -8,6 +8,7 @@ export const warningsOf = (config: Omit<Config, 'warnings'>): readonly string[] 
   ...strangePeers(config),
   ...pointlessConcurrency(config),
   ...withinReach(config),
+  ...visibleState(config),
   ...openBus(config),
 ]
 
@@ -35,13 +36,12 @@ const pointlessConcurrency = ({ instances, total }: Omit<Config, 'warnings'>): r
         'the money that is left, so turns run one after another. Set maxTurnUsd.',
     )
 
-const withinReach = ({ file, instances, stateFolder }: Omit<Config, 'warnings'>): readonly string[] =>
+const withinReach = ({ file, instances }: Omit<Config, 'warnings'>): readonly string[] =>
   [...instances.values()].flatMap(instance => {
     if (instance.access !== 'write' && instance.access !== 'full') return []
     const theirs = [...instances.values()]
     const precious = new Map([
       [file, 'budgets.json'],
-      [stateFolder, 'the state folder'],
       ...theirs.flatMap(({ name, engine }): [string, string][] =>
         isEngineFile(engine) ? [[path.resolve(path.dirname(file), engine), `the engine of ${name}`]] : [],
       ),
@@ -57,6 +57,16 @@ const withinReach = ({ file, instances, stateFolder }: Omit<Config, 'warnings'>)
           'Give it another cwd, or "access": "read".',
       )
   })
+
+const visibleState = ({ instances, stateFolder }: Omit<Config, 'warnings'>): readonly string[] => {
+  const seeing = [...instances.values()].filter(({ cwd }) => isWithin(stateFolder, cwd)).map(({ name }) => name)
+  return seeing.length === 0
+    ? []
+    : [
+        `The state folder ${stateFolder} lies where ${seeing.join(', ')} works, with the bus secret in it. Take bus.stateDir ` +
+          'away, or let it name a folder outside.',
+      ]
+}
 
 const openBus = ({ secret }: Omit<Config, 'warnings'>): readonly string[] =>
   secret
