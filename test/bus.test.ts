@@ -100,7 +100,7 @@ test('talks to one instance run one after another, first come first served', asy
     const talks = []
     for (let n = 0; n < 6; n++) {
       talks.push(ask(worker, { prompt: `${n}` }).then(answer => answers.push(String(field(answer, 'text')))))
-      while (worker.activity().running + worker.activity().queued <= n) await new Promise(setImmediate)
+      while (answers.length + worker.activity().running + worker.activity().queued <= n) await new Promise(setImmediate)
     }
     await Promise.all(talks)
     t.deepEqual(answers, ['0 alone', '1 alone', '2 alone', '3 alone', '4 alone', '5 alone'])
@@ -109,11 +109,18 @@ test('talks to one instance run one after another, first come first served', asy
 
 test('concurrency lets that many run at once, and depth is not counted by it', async t => {
   await withBus(async bus => {
-    const worker = await bus.serve('worker', { behaviour: 'slow:200', concurrency: 5, maxDepth: 2 })
-    const talks = Array.from({ length: 10 }, () => ask(worker, { depth: 0 }))
+    const worker = await bus.serve('worker', { behaviour: 'slow:600000', concurrency: 5, maxDepth: 2 })
+    const gone = new AbortController()
+    const body = talkBody({ depth: 0 })
+    const talks = Array.from({ length: 10 }, () =>
+      send(worker.port, { headers: jsonHeaders(), body, signal: gone.signal }),
+    )
     await noted(bus, 'ready', 5)
+    while (worker.activity().queued < 5) await new Promise(setImmediate)
     t.deepEqual(worker.activity(), { running: 5, queued: 5 })
-    for (const answer of await Promise.all(talks)) t.is(answer.status, 200)
+    gone.abort()
+    for (const talk of talks) await t.throwsAsync(talk)
+    await worker.idle()
   })
 })
 
@@ -267,7 +274,7 @@ test('a failure that cost money is charged, and the budget runs out truly', asyn
       t.is(await spentMicroUsd(bus, 'worker'), spent)
     }
     const refusal = await ask(worker)
-    t.is(field(refusal, 'error'), 'Budget exhausted: $1.1100 used of $1.00.')
+    t.is(field(refusal, 'error'), 'Budget exhausted: $1.1100 used of $1.00. It is the budget of worker.')
     t.is(field(refusal, 'fromInstance'), 'worker')
   })
 })
@@ -301,7 +308,7 @@ test('numbers that are no money are unknown: never subtracted, never infinite', 
 test('a budget of 0 blocks everything, a missing one nothing', async t => {
   await withBus(async bus => {
     const zero = await bus.serve('zero', { limits: { budget: { microUsd: 0, per: 'total' } } })
-    t.like((await ask(zero)).json, { errorCode: 'budget_exhausted', error: 'Budget exhausted: $0.0000 used of $0.00.' })
+    t.like((await ask(zero)).json, { errorCode: 'budget_exhausted', error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero.' })
     for (const dimension of ['tokens', 'turns'] as const) {
       const none = await bus.serve(dimension, { limits: { budget: { [dimension]: 0, per: 'day' } } })
       t.is(field(await ask(none), 'errorCode'), 'budget_exhausted')

@@ -5,7 +5,7 @@ import type { Entry } from '../budget/ledger.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
-import type { Host } from './host.ts'
+import type { Host, LiveTalk } from './host.ts'
 import { type NewTurn, newTurn } from './identity.ts'
 import type { Instance } from './instance.ts'
 import type { Ticket } from './queue.ts'
@@ -39,26 +39,30 @@ export const hold =
     if (hungUp.aborted) return E.left(failure('cancelled', 'The caller hung up.'))
     hungUp.addEventListener('abort', onHangUp, { once: true })
     const ticket = bus.queue.join()
-    bus.host.live.set(turn.turn, { turn: turn.turn, instance: bus.instance.name, end })
+    const live: LiveTalk = { turn: turn.turn, instance: bus.instance.name, end }
+    bus.host.live.set(turn.turn, live)
 
     const forget = (): void => {
       hungUp.removeEventListener('abort', onHangUp)
       bus.host.live.delete(turn.turn)
     }
-    const entered = await enterLine(bus, entry, ticket, ending.signal)
-    if (E.isLeft(entered)) {
-      ticket.leave()
-      forget()
-      return entered
+    let release: (() => void) | undefined
+    try {
+      const entered = await enterLine(bus, entry, ticket, ending.signal)
+      if (E.isLeft(entered)) return entered
+      release = ticket.take()
+      live.runningSinceMs = bus.host.now()
+      const done = (): void => {
+        forget()
+        release?.()
+      }
+      return E.right({ ...turn, talk, allowance: entered.right, ended: ending.signal, done })
+    } finally {
+      if (release === undefined) {
+        ticket.leave()
+        forget()
+      }
     }
-    const release = ticket.take()
-    const live = bus.host.live.get(turn.turn)
-    if (live) live.runningSinceMs = bus.host.now()
-    const done = (): void => {
-      forget()
-      release()
-    }
-    return E.right({ ...turn, talk, allowance: entered.right, ended: ending.signal, done })
   }
 
 const refusalNow = ({ host, instance, queue, stopping }: Bus): Failure | undefined => {

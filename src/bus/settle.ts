@@ -10,7 +10,7 @@ import {
   type ReplyFacts,
   successEnvelope,
 } from '../protocol/envelope.ts'
-import { failure } from '../protocol/failure.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
 import { usdFrom } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
 import type { HeldTurn } from './hold.ts'
@@ -26,15 +26,8 @@ export const settle =
   (bus: Bus, turn: HeldTurn, report: TurnReport): T.Task<Settled> =>
   async () => {
     const { host, instance } = bus
-    await endChildren(host, turn.turn)
     const ended = endedOf(turn, report)
-    const settled = await host.ledger.settle(ended)()
-    if (E.isLeft(settled)) {
-      host.log('settle-failed', { turn: turn.turn, reason: settled.left.sentence }, 'error')
-      host.unsettled.add(turn.turn)
-      void settleLater(host, ended)
-    }
-    turn.done()
+    const settled = await settleOrLater(host, ended).finally(turn.done)
     const cost = E.isRight(settled) ? settled.right : report.cost
     host.log('ended', {
       turn: turn.turn,
@@ -45,6 +38,17 @@ export const settle =
     })
     return cost
   }
+
+const settleOrLater = async (host: Host, ended: Ended): Promise<E.Either<Failure, Settled>> => {
+  await endChildren(host, ended.turn)
+  const settled = await host.ledger.settle(ended)()
+  if (E.isLeft(settled)) {
+    host.log('settle-failed', { turn: ended.turn, reason: settled.left.sentence }, 'error')
+    host.unsettled.add(ended.turn)
+    void settleLater(host, ended)
+  }
+  return settled
+}
 
 /** The envelope of a turn that ran, whatever became of it. */
 export const replyOf = (turn: HeldTurn, report: TurnReport, settled: Settled, facts: ReplyFacts): Envelope => {

@@ -3,6 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import type { TurnReport } from '../engine/report.ts'
 import { run } from '../engine/run.ts'
+import type { RunRequest } from '../engine/run-request.ts'
+import { failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
 import { endedBy, type HeldTurn } from './hold.ts'
@@ -12,28 +14,43 @@ export const runTurn =
   (bus: Bus, turn: HeldTurn): T.Task<TurnReport> =>
   async () => {
     const { host, instance } = bus
-    const written = noteSeen(bus, turn.turn)
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
-    const report = await run({
-      settings: instance.settings,
-      prompt: turn.talk.prompt,
-      allowance: turn.allowance,
-      priceOf: bus.priceOf,
-      environment: host.environment,
-      turnEnvironment: {
-        ERRAND_TOKEN: turn.token,
-        ERRAND_TURN: turn.turn,
-        ERRAND_CONFIG: host.configFile,
-        ERRAND_REPORT: join(host.reportFolder, `${turn.turn}.jsonl`),
-      },
-      binFolder: host.binFolder,
-      cancel: sayWhy(turn.ended),
-      onStarted: process => void warn(bus, 'started', host.ledger.started(turn.turn, process)),
-      onSeen: written,
-      onEnding: () => warn(bus, 'ending', host.ledger.ending(turn.turn)),
-    })()
-    return report
+    try {
+      return await run(requestOf(bus, turn))()
+    } catch (error) {
+      // A bug, but money is held: the turn is settled like any other, at its hold.
+      host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
+      return broken
+    }
   }
+
+const broken: TurnReport = {
+  outcome: E.left(failure('internal_error', 'Something went wrong inside the bus; its log says what.')),
+  cost: { microUsd: 0, basis: 'unknown' },
+  tokens: 0,
+}
+
+const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn): RunRequest => {
+  const { host, instance } = bus
+  return {
+    settings: instance.settings,
+    prompt: talk.prompt,
+    allowance,
+    priceOf: bus.priceOf,
+    environment: host.environment,
+    turnEnvironment: {
+      ERRAND_TOKEN: token,
+      ERRAND_TURN: turn,
+      ERRAND_CONFIG: host.configFile,
+      ERRAND_REPORT: join(host.reportFolder, `${turn}.jsonl`),
+    },
+    binFolder: host.binFolder,
+    cancel: sayWhy(ended),
+    onStarted: process => void note(bus, 'started', host.ledger.started(turn, process)),
+    onSeen: noteSeen(bus, turn),
+    onEnding: () => note(bus, 'ending', host.ledger.ending(turn)),
+  }
+}
 
 /** `run` wants the sentence alone. */
 const sayWhy = (ended: AbortSignal): AbortSignal => {
@@ -53,7 +70,7 @@ const noteSeen = (bus: Bus, turn: string): ((microUsd: MicroUsd, tokens: number)
     while (newest) {
       const [microUsd, tokens] = newest
       newest = undefined
-      await warn(bus, 'seen', bus.host.ledger.seen(turn, microUsd, tokens))
+      await note(bus, 'seen', bus.host.ledger.seen(turn, microUsd, tokens))
     }
     busy = false
   }
@@ -64,11 +81,11 @@ const noteSeen = (bus: Bus, turn: string): ((microUsd: MicroUsd, tokens: number)
 }
 
 // What could not be noted on the way is not lost: the settle writes it all.
-const warn = async (
+const note = async (
   { host }: Bus,
   what: string,
-  note: T.Task<E.Either<{ sentence: string }, unknown>>,
+  noting: T.Task<E.Either<{ readonly sentence: string }, unknown>>,
 ): Promise<void> => {
-  const noted = await note()
+  const noted = await noting()
   if (E.isLeft(noted)) host.log('note-failed', { what, reason: noted.left.sentence }, 'warn')
 }
