@@ -1,5 +1,4 @@
 import fs from 'node:fs'
-import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
 import { errand, isPlain, placeOf, type Ran, shell, stateFile } from './errand.ts'
@@ -53,7 +52,7 @@ test('everything that is wrong with a budgets.json is told at once, and nothing 
     /Did you mean "timeout"/,
   )
   t.true(ran.stderr.trimEnd().split('\n').length >= 4)
-  t.false(fs.existsSync(path.join(place.folder, 'state')))
+  t.false(fs.existsSync(place.stateHome))
 })
 
 test('--json says the same to programs', async t => {
@@ -96,12 +95,12 @@ test('a prompt that is longer than the bus takes', async t => {
 
 test('a state folder that cannot be made', async t => {
   const place = placeOf(t, { worker })
-  place.write('state', 'a file where the folder should be')
+  fs.writeFileSync(place.stateHome, 'a file where the folder should be')
   const ran = await errand(place, ['talk', 'worker', 'hi'])
   t.not(ran.status, 0)
   t.is(ran.stdout, '')
   t.true(isPlain(ran.stderr))
-  t.regex(ran.stderr, new RegExp(escaped(path.join(place.folder, 'state'))))
+  t.regex(ran.stderr, new RegExp(escaped(place.stateHome)))
 })
 
 const isRoot = process.getuid?.() === 0
@@ -109,15 +108,15 @@ const unlessRoot = isRoot ? test.skip : test
 
 unlessRoot('a state folder that may not be written', async t => {
   const place = placeOf(t, { worker })
-  fs.mkdirSync(path.join(place.folder, 'state'), { mode: 0o500 })
+  fs.mkdirSync(place.stateHome, { mode: 0o500 })
   const ran = await errand(place, ['talk', 'worker', 'hi'])
-  refusedWith(t, ran, 77, path.join(place.folder, 'state'))
+  refusedWith(t, ran, 77, place.stateHome)
 })
 
 test('a state folder of a newer version', async t => {
   const place = placeOf(t, { worker })
   t.is((await errand(place, ['budget'])).status, 0)
-  const file = path.join(place.folder, stateFile(place, 'errand.db'))
+  const file = stateFile(place, 'errand.db')
   const db = new DatabaseSync(file)
   db.exec('PRAGMA user_version = 9999')
   db.close()
@@ -129,7 +128,7 @@ test('a state folder of a newer version', async t => {
 test('a store that was deleted is not a new one', async t => {
   const place = placeOf(t, { worker })
   t.is((await errand(place, ['budget'])).status, 0)
-  const file = path.join(place.folder, stateFile(place, 'errand.db'))
+  const file = stateFile(place, 'errand.db')
   fs.rmSync(file)
   refusedWith(t, await errand(place, ['talk', 'worker', 'hi']), 70, file)
 })

@@ -10,6 +10,7 @@ const bin = fileURLToPath(new URL('../../bin/errand.js', import.meta.url))
 /** A folder with a budgets.json and a state folder of its own. */
 export interface Place {
   readonly folder: string
+  readonly stateHome: string
   readonly environment: Readonly<Record<string, string>>
   readonly write: (name: string, content: string | object) => string
   readonly read: (name: string) => string
@@ -37,8 +38,11 @@ export interface RunOptions {
 
 /** Makes a place that is gone when the test is; `instances` as in budgets.json. */
 export const placeOf = (t: ExecutionContext, instances?: object, more: object = {}): Place => {
-  const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'errand-cli-'))
-  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
+  const root = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'errand-cli-'))
+  t.teardown(() => fs.rmSync(root, { recursive: true, force: true }))
+  const folder = path.join(root, 'project')
+  const stateHome = path.join(root, 'state')
+  fs.mkdirSync(folder)
   const write = (name: string, content: string | object): string => {
     const file = path.join(folder, name)
     fs.mkdirSync(path.dirname(file), { recursive: true })
@@ -48,12 +52,13 @@ export const placeOf = (t: ExecutionContext, instances?: object, more: object = 
   if (instances !== undefined) write('budgets.json', { ...more, instances })
   return {
     folder,
+    stateHome,
     write,
     read: name => fs.readFileSync(path.join(folder, name), 'utf8'),
     environment: {
       PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`,
       HOME: folder,
-      XDG_STATE_HOME: path.join(folder, 'state'),
+      XDG_STATE_HOME: stateHome,
     },
   }
 }
@@ -65,10 +70,10 @@ export const shell = (script: string, more: object = {}): object => ({
   ...more,
 })
 
-/** A file of the place's state folder, from the place on. */
-export const stateFile = ({ folder }: Place, name: string): string => {
-  const [state = ''] = fs.readdirSync(path.join(folder, 'state', 'errand'))
-  return path.join('state', 'errand', state, name)
+/** A file of the place's one state folder. */
+export const stateFile = ({ stateHome }: Place, name: string): string => {
+  const [state = ''] = fs.readdirSync(path.join(stateHome, 'errand'))
+  return path.join(stateHome, 'errand', state, name)
 }
 
 /** Starts the real command line, as a person would. */

@@ -1,3 +1,4 @@
+import fs from 'node:fs'
 import test from 'ava'
 import { errand, isPlain, placeOf, shell, startUp, stateFile } from './errand.ts'
 
@@ -72,7 +73,7 @@ test('a turn launches nothing', async t => {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      authorization: `Bearer ${place.read(stateFile(place, 'secret')).trim()}`,
+      authorization: `Bearer ${fs.readFileSync(stateFile(place, 'secret'), 'utf8').trim()}`,
     },
     body: JSON.stringify({ fromInstance: 'operator', prompt: 'hi', depth: 1 }),
   })
