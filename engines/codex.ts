@@ -81,7 +81,9 @@ const item = (json: Json | undefined): readonly EngineEvent[] => {
 
 const tool = (json: Json | undefined): readonly EngineEvent[] => {
   const type = text(get(json, 'type'))
-  return /^(?:command_execution|file_change|mcp_tool_call|web_search)$/.test(type) ? [{ kind: 'tool', name: type }] : []
+  return /^(?:command_execution|file_change|mcp_tool_call|web_search|todo_list)$/.test(type)
+    ? [{ kind: 'tool', name: type }]
+    : []
 }
 
 const denied = (json: Json | undefined): readonly EngineEvent[] => {
