@@ -8,7 +8,8 @@ import { retry } from '../client/retry.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Mistakes } from './config.ts'
 import { refuseEarly } from './early.ts'
-import { type Hosted, launchMissing } from './launch.ts'
+import type { Hosted, LaunchOptions } from './launch.ts'
+import { nothingToLaunch } from './nothing-to-launch.ts'
 import { reachOf } from './reach.ts'
 import { resolve } from './resolve.ts'
 import { type Speaker, speakerOf } from './speaker.ts'
@@ -109,12 +110,28 @@ const deliver = async (
 
 const launchFor = (state: State, ask: Ask): Launcher =>
   pipe(
-    launchMissing(state, reachOf(state.config, ask.name), { verbose: ask.verbose === true }),
+    launchLazily(state, reachOf(state.config, ask.name), { verbose: ask.verbose === true }),
     TE.bimap(asOne, hosted => {
       if (hosted === undefined) return
       state.onClose.push(() => endOf(hosted, ask.signal))
       for (const sentence of hosted.warnings) ask.onEvent?.({ kind: 'warning', sentence })
       ask.onEvent?.({ kind: 'launched', instances: hosted.instances.map(({ name }) => name) })
+    }),
+  )
+
+// What hosts instances is large: a talk to one that runs does not load it.
+const launchLazily = (
+  state: State,
+  names: readonly string[],
+  options: LaunchOptions,
+): TE.TaskEither<Mistakes, Hosted | undefined> =>
+  pipe(
+    nothingToLaunch(state, names),
+    TE.mapLeft((why): Mistakes => [why]),
+    TE.chain(nothing => async () => {
+      if (nothing) return E.right(undefined)
+      const { launchMissing } = await import('./launch.ts')
+      return launchMissing(state, names, options)()
     }),
   )
 
