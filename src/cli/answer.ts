@@ -16,7 +16,7 @@ export const answer = (terminal: Terminal, envelope: Envelope, { json }: Common)
   if (terminal.watched) {
     if (partialText && !json) terminal.say(`It had said so far:\n${partialText}`)
     if (denied !== undefined && denied.length > 0) terminal.say(`It was not allowed to: ${oneLine(denied.join('; '))}`)
-    terminal.say(terminal.dim(lastLine(envelope)))
+    if (envelope.ext?.turn !== undefined) terminal.say(terminal.dim(lastLine(envelope)))
   }
   return envelope.success ? 0 : exitStatusOf(envelope)
 }
@@ -38,10 +38,10 @@ const lastLine = ({ fromInstance, durationMs, ext = {} }: Envelope): string => {
   const cost = costUsd === undefined ? 'unknown' : microUsdFrom(costUsd)
   const parts = [
     fromInstance,
-    turn === undefined ? 'no turn' : `turn ${turn}`,
+    turn && `turn ${turn}`,
     model,
     showSpan(durationMs),
     cost === 'unknown' ? undefined : `${showSpent(cost)}${basis === 'unknown' ? ' (true cost unknown)' : ''}`,
   ]
-  return oneLine(parts.filter(part => part !== undefined).join(' · '))
+  return oneLine(parts.filter(Boolean).join(' · '))
 }
