@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 
 const usdPerSurvey = 0.002
-const usdPerKilobyte = 0.0001
+const usdPerKilobyte = 0.00001
 const fileLimitBytes = 512 * 1024
 const manyLines = 300
 const binary = /\.(png|jpe?g|gif|ico|pdf|zip|gz|tgz|woff2?|wasm|node|db|sqlite)$/i
