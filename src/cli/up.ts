@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type Hosted, launchHere } from '../launch/launch.ts'
+import type { Hosted } from '../launch/hosted.ts'
+import { launchHere } from '../launch/launch.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refuse, warn } from './refuse.ts'
 import { type Common, type StopSignal, statusOfSignal, type Terminal } from './terminal.ts'

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
+import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import { errand, isPlain, placeOf, type Ran, shell, stateFile } from './errand.ts'
+import { errand, isPlain, placeOf, type Ran, shell, start, stateFile } from './errand.ts'
 
 /** A sentence that names what, where and what to do; no trace of our insides; the exit status of its code. */
 const refusedWith = (t: ExecutionContext, ran: Ran, status: number, ...parts: readonly (string | RegExp)[]): void => {
@@ -164,3 +165,21 @@ for (const [what, source, sentence] of engines) {
     }
   })
 }
+
+test('a mistake that nobody foresaw is a sentence, and its stack is in the log', async t => {
+  const place = placeOf(t, { worker: { engine: './engine.mjs' } })
+  place.write('engine.mjs', "setTimeout(() => { throw new Error('much too late') }, 0)\nawait new Promise(() => {})")
+  t.is((await errand(place, ['budget'])).status, 0)
+  refusedWith(t, await errand(place, ['up']), 75, 'much too late', 'the log in')
+  const folder = path.dirname(stateFile(place, 'errand.db'))
+  const logs = fs.readdirSync(folder).filter(name => name.endsWith('.log'))
+  const said = logs.map(name => fs.readFileSync(path.join(folder, name), 'utf8')).join('')
+  t.regex(said, /"stack":"Error: much too late\\n +at .*engine\.mjs/)
+})
+
+test('a reader that goes away ends nothing with a mistake', async t => {
+  const place = placeOf(t, { worker: shell('cat') })
+  const running = start(place, ['budget'])
+  running.child.stdout?.destroy()
+  t.like(await running.ended, { status: 0, stderr: '' })
+})

@@ -32,6 +32,8 @@ export interface Running {
 
 export interface RunOptions {
   readonly input?: string
+  /** Nobody closes the pipe on its stdin. */
+  readonly open?: boolean
   readonly environment?: Readonly<Record<string, string>>
   readonly folder?: string
 }
@@ -92,7 +94,7 @@ export const start = (place: Place, args: readonly string[], options: RunOptions
     })
   }
   child.stdin.on('error', () => {})
-  child.stdin.end(options.input ?? '')
+  if (options.open !== true) child.stdin.end(options.input ?? '')
   const ended = new Promise<Ran>(resolve => {
     child.on('close', status => resolve({ status, ...said }))
   })

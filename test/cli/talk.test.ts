@@ -19,6 +19,14 @@ test('the prompt and what is piped in are joined', async t => {
   t.is((await errand(place, ['talk', 'worker', '--', '--dashed'])).stdout, '--dashed\n')
 })
 
+test('a pipe that nobody closes is waited for, and that is said', async t => {
+  const place = placeOf(t, { worker: shell('cat') })
+  const running = start(place, ['talk', 'worker', 'look'], { open: true })
+  await running.says('reading standard input to its end')
+  running.child.stdin?.end('late')
+  t.is((await running.ended).stdout, 'look\n\nlate\n')
+})
+
 test('--json prints the envelope', async t => {
   const report = `echo '{"usd":0.0125,"tokens":40,"model":"m1"}' >> "$ERRAND_REPORT"; cat`
   const place = placeOf(t, { worker: shell(report) })
