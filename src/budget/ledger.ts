@@ -21,7 +21,6 @@ export interface Entry {
   /** SHA-256 of its turn token, as hex. */
   readonly tokenDigest: string
   readonly limits: Limits
-  readonly concurrency: number
   readonly maxTurnsPerRoot: number
 }
 

@@ -89,7 +89,6 @@ const entryOf = ({ host, instance }: Bus, talk: Admitted, { turn, tokenDigest }:
   owner: host.owner,
   tokenDigest,
   limits: instance.limits,
-  concurrency: instance.concurrency,
   maxTurnsPerRoot: instance.maxTurnsPerRoot,
 })
 

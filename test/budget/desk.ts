@@ -46,7 +46,6 @@ export const entry = (turn: string, more: Partial<Entry> = {}): Entry => ({
   owner: 'host',
   tokenDigest: `digest of ${turn}`,
   limits: {},
-  concurrency: 1,
   maxTurnsPerRoot: 50,
   ...more,
 })

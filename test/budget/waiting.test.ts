@@ -51,9 +51,9 @@ test('across processes too, whoever comes first', async t => {
 
 test('a talk may wait where a second turn of the instance is free to end', async t => {
   const { ledger } = await openDesk(t)
-  const a = entry('a', { instance: 'A', concurrency: 2 })
+  const a = entry('a', { instance: 'A' })
   right(await ledger.enter(a, true)())
-  right(await ledger.enter(entry('free', { instance: 'A', concurrency: 2 }), true)())
+  right(await ledger.enter(entry('free', { instance: 'A' }), true)())
   const b = child(a, 'b', 'B')
   right(await ledger.enter(b, true)())
   t.deepEqual(right(await ledger.enter(child(b, 'back', 'A'), false)()), { state: 'waiting', for: 'slot' })
