@@ -13,31 +13,38 @@ export interface ByteStore {
 export const byteStore = (limitBytes: number): ByteStore => {
   const room = (): ArrayBuffer => new ArrayBuffer(firstBytes, { maxByteLength: Math.max(limitBytes, firstBytes) })
   let storage = room()
+  // Follows the storage as it grows.
+  let all = new Uint8Array(storage)
   let used = 0
+
+  const anew = (): void => {
+    storage = room()
+    all = new Uint8Array(storage)
+    used = 0
+  }
 
   const add = (bytes: Uint8Array): void => {
     const needed = used + bytes.length
     if (needed > storage.byteLength)
       storage.resize(Math.min(Math.max(needed, storage.byteLength * 2), storage.maxByteLength))
-    new Uint8Array(storage).set(bytes, used)
+    all.set(bytes, used)
     used = needed
   }
 
   const clear = (): void => {
+    if (storage.byteLength > keptBytes) anew()
     used = 0
-    if (storage.byteLength > keptBytes) storage = room()
   }
 
   const take = (touch: (bytes: Uint8Array) => void): ArrayBuffer => {
     storage.resize(used)
-    touch(new Uint8Array(storage))
+    touch(all)
     const taken = storage
-    storage = room()
-    used = 0
+    anew()
     return taken
   }
 
-  return { add, length: () => used, bytes: () => new Uint8Array(storage, 0, used), take, clear }
+  return { add, length: () => used, bytes: () => all.subarray(0, used), take, clear }
 }
 
 const firstBytes = 64 * 1024

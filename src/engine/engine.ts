@@ -2,8 +2,7 @@ import type { Json } from '../protocol/decode.ts'
 import type { Failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 
-export type { Failure } from '../protocol/failure.ts'
-export type { Json, MicroUsd }
+export type { Failure, Json, MicroUsd }
 
 /** What an instance may do to files; each engine maps it onto its CLI's own sandbox or permission mode. */
 export type Access = 'read' | 'write' | 'full'

@@ -32,39 +32,46 @@ export const frames = (limitBytes: number, sinks: FrameSinks): Frames => {
   let inside = false
   let lineStart = true
   let discards = false
+  // Where the next ones stand in the chunk at hand: each byte is searched once, however often the search is taken up.
+  let nextBrace = -1
+  let nextLineEnd = -1
+
+  // A parser that fails is slow: after many lines that only looked like records, the loop does it all.
+  let trust = 64
 
   const push = (chunk: Uint8Array): void => {
     let at = 0
+    nextBrace = -1
+    nextLineEnd = -1
     while (at < chunk.length && !discards) at = inside ? within(chunk, at) : between(chunk, at)
   }
 
   // Most records are a line of their own, which the engine's own parser takes faster than any loop of ours.
   const between = (chunk: Uint8Array, from: number): number => {
     let at = from
-    let nextBrace = -1
     while (at < chunk.length) {
       if (nextBrace < at) nextBrace = indexOrEnd(chunk, brace, at)
-      if (lineStart && nextBrace === at) {
+      if (nextLineEnd < at) nextLineEnd = indexOrEnd(chunk, newline, at)
+      if (trust > 0 && lineStart && nextBrace === at && nextLineEnd < chunk.length && nextLineEnd - at <= limitBytes) {
         lineStart = false
-        const lineEnd = chunk.indexOf(newline, at)
-        const record = lineEnd === -1 || lineEnd - at > limitBytes ? undefined : lineAsRecord(chunk, at, lineEnd)
+        const record = lineAsRecord(chunk, at, nextLineEnd)
+        trust += record === undefined ? -1 : 1
         if (record !== undefined) {
           sinks.value(record)
-          at = lineEnd
+          at = nextLineEnd
           continue
         }
       }
-      const lineEnd = indexOrEnd(chunk, newline, at)
-      const stop = Math.min(lineEnd + 1, nextBrace)
-      sinks.noise(chunk.subarray(at, Math.min(stop, chunk.length)))
-      if (nextBrace <= lineEnd && nextBrace < chunk.length) {
+      const stop = Math.min(nextLineEnd + 1, nextBrace, chunk.length)
+      sinks.noise(chunk.subarray(at, stop))
+      if (nextBrace === stop && nextBrace < chunk.length && nextBrace < nextLineEnd) {
         scanner.start()
         inside = true
         lineStart = false
         store.add(chunk.subarray(nextBrace, nextBrace + 1))
         return nextBrace + 1
       }
-      lineStart = lineEnd < chunk.length
+      lineStart = nextLineEnd < stop
       at = stop
     }
     return at
@@ -124,7 +131,7 @@ export const frames = (limitBytes: number, sinks: FrameSinks): Frames => {
 /** Longer ones are parsed off the main thread. */
 const longBytes = 1024 * 1024
 
-const [brace, closeBrace, newline, carriageReturn] = [0x7b, 0x7d, 0x0a, 0x0d]
+const [brace, closeBrace, quote, newline, carriageReturn] = [0x7b, 0x7d, 0x22, 0x0a, 0x0d]
 
 const indexOrEnd = (bytes: Uint8Array, byte: number, from: number): number => {
   const at = bytes.indexOf(byte, from)
@@ -133,7 +140,9 @@ const indexOrEnd = (bytes: Uint8Array, byte: number, from: number): number => {
 
 const lineAsRecord = (chunk: Uint8Array, from: number, lineEnd: number): Json | undefined => {
   const to = chunk[lineEnd - 1] === carriageReturn ? lineEnd - 1 : lineEnd
-  return chunk[to - 1] === closeBrace ? parse(chunk.subarray(from, to)) : undefined
+  const second = chunk[from + 1]
+  const looksLikeOne = chunk[to - 1] === closeBrace && (second === quote || second === closeBrace)
+  return looksLikeOne ? parse(chunk.subarray(from, to)) : undefined
 }
 
 const parse = (bytes: Uint8Array): Json | undefined => {

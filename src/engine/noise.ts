@@ -9,16 +9,19 @@ export interface Tail {
 
 /** Keeps the last 16 KiB, whatever comes, at a cost that grows with what comes and no faster. */
 export const tail = (): Tail => {
-  let parts: Uint8Array[] = []
-  let length = 0
-  const add = (bytes: Uint8Array): void => {
-    const kept = Buffer.from(bytes.length > keptBytes ? bytes.subarray(bytes.length - keptBytes) : bytes)
-    parts.push(kept)
-    length += kept.length
-    if (length > 4 * keptBytes || parts.length > 256) parts = [Buffer.from(last(parts))]
-    if (parts.length === 1) length = parts[0]?.length ?? 0
+  let room = Buffer.alloc(0)
+  let used = 0
+  const add = (all: Uint8Array): void => {
+    const bytes = all.length > keptBytes ? all.subarray(all.length - keptBytes) : all
+    if (room.length === 0) room = Buffer.alloc(4 * keptBytes)
+    if (used + bytes.length > room.length) {
+      room.copyWithin(0, used - keptBytes, used)
+      used = keptBytes
+    }
+    room.set(bytes, used)
+    used += bytes.length
   }
-  return { add, text: () => plain(last(parts).toString('utf8')) }
+  return { add, text: () => plain(room.toString('utf8', Math.max(0, used - keptBytes), used)) }
 }
 
 /** The same for what stands between records, without the punctuation of lists. */
@@ -42,11 +45,6 @@ export const noiseTail = (): Tail => {
 }
 
 const keptBytes = 16 * 1024
-
-const last = (parts: readonly Uint8Array[]): Buffer => {
-  const all = Buffer.concat(parts)
-  return all.subarray(Math.max(0, all.length - keptBytes))
-}
 
 // Line ends are kept, so that a classifier can look at lines.
 const plain = (text: string): string =>
