@@ -22,11 +22,13 @@ export interface World {
 export const errandScript = fileURLToPath(new URL('../../bin/errand.js', import.meta.url))
 
 export const makeWorld = async (t: ExecutionContext): Promise<World> => {
-  const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'errand-test-')))
-  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const base = await realpath(await mkdtemp(path.join(tmpdir(), 'errand-test-')))
+  const folder = path.join(base, 'project')
+  await mkdir(folder)
+  t.teardown(() => rm(base, { recursive: true, force: true, maxRetries: 5 }))
   const { ERRAND_TURN: _turn, ERRAND_TOKEN: _token, ERRAND_CONFIG: _config, ...environment } = process.env
   const where: Surroundings = {
-    environment: { ...environment, XDG_STATE_HOME: path.join(folder, 'state') },
+    environment: { ...environment, XDG_STATE_HOME: path.join(base, 'state') },
     folder,
     pid: process.pid,
     now: Date.now,
