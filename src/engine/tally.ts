@@ -88,11 +88,12 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
 
   const spend = (): Spend => {
     const [reported, work] = [cost.widest(), usage.widest()]
-    const known = [reported?.microUsd, work?.microUsd].find(isMoney)
+    const told = reported?.microUsd
+    const known = isMoney(told) ? told : work?.microUsd
     return {
       ...(reported === undefined ? {} : { reported: reported.microUsd }),
       ...(work === undefined ? {} : { priced: work.microUsd }),
-      seenMicroUsd: known ?? Math.max(cost.knownSteps(), usage.knownSteps()),
+      seenMicroUsd: isMoney(known) ? known : Math.max(cost.knownSteps(), usage.knownSteps()),
       tokens: work?.tokens ?? 0,
       worked: worked || (work?.tokens ?? 0) > 0 || work?.microUsd === 'unknown' || (reported?.microUsd ?? 0) !== 0,
     }
@@ -137,11 +138,11 @@ const scopes = () => {
   }
 
   const widest = (): Amount | undefined => {
-    const narrow: Amount | undefined = steps.any
-      ? { microUsd: steps.unpriced > 0 ? 'unknown' : steps.microUsd, tokens: steps.tokens }
-      : undefined
-    const said = [wide.session, wide.turn, narrow].filter(amount => amount !== undefined)
-    return said.find(({ microUsd, tokens }) => microUsd !== 0 || tokens !== 0) ?? said[0]
+    const { session, turn } = wide
+    if (session !== undefined && saysSomething(session)) return session
+    if (turn !== undefined && saysSomething(turn)) return turn
+    if (steps.any) return { microUsd: steps.unpriced > 0 ? 'unknown' : steps.microUsd, tokens: steps.tokens }
+    return session ?? turn
   }
 
   return { add, widest, knownSteps: () => steps.microUsd }
@@ -155,6 +156,8 @@ const attempt = (price: () => MicroUsd | 'unknown'): MicroUsd | 'unknown' => {
     return 'unknown'
   }
 }
+
+const saysSomething = ({ microUsd, tokens }: Amount): boolean => microUsd !== 0 || tokens !== 0
 
 const isMoney = (amount: MicroUsd | 'unknown' | undefined): amount is MicroUsd =>
   typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0
