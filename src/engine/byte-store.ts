@@ -1,4 +1,4 @@
-/** Bytes of one record while it arrives, so kept that a long one is never copied as a whole. */
+/** Bytes of one record while it arrives, so kept that a long one is hardly ever copied. */
 export interface ByteStore {
   readonly add: (bytes: Uint8Array) => void
   readonly length: () => number
@@ -9,43 +9,56 @@ export interface ByteStore {
   readonly clear: () => void
 }
 
-/** Grows in place up to `limitBytes`: address space is reserved, memory only as it is filled. */
+/**
+ * Up to `limitBytes`. Short records live in a room that is used again and again; for a long one address space is reserved up
+ * to the limit, and memory is taken as it is filled.
+ */
 export const byteStore = (limitBytes: number): ByteStore => {
-  const room = (): ArrayBuffer => new ArrayBuffer(firstBytes, { maxByteLength: Math.max(limitBytes, firstBytes) })
-  let storage = room()
+  const room = (bytes: number, maxByteLength: number): ArrayBuffer => new ArrayBuffer(bytes, { maxByteLength })
+  let storage = room(firstBytes, roomBytes)
   // Follows the storage as it grows.
   let all = new Uint8Array(storage)
   let used = 0
 
-  const anew = (): void => {
-    storage = room()
+  const moveTo = (next: ArrayBuffer): void => {
+    storage = next
     all = new Uint8Array(storage)
-    used = 0
   }
 
-  const add = (bytes: Uint8Array): void => {
-    const needed = used + bytes.length
-    if (needed > storage.byteLength)
-      storage.resize(Math.min(Math.max(needed, storage.byteLength * 2), storage.maxByteLength))
-    all.set(bytes, used)
-    used = needed
+  const grow = (needed: number): void => {
+    const longer = Math.max(needed, storage.byteLength * 2)
+    if (needed <= storage.maxByteLength) {
+      storage.resize(Math.min(longer, storage.maxByteLength))
+      return
+    }
+    const before = all.subarray(0, used)
+    moveTo(room(Math.min(longer, limitBytes), limitBytes))
+    all.set(before)
   }
 
-  const clear = (): void => {
-    if (storage.byteLength > keptBytes) anew()
-    used = 0
+  return {
+    add: bytes => {
+      const needed = used + bytes.length
+      if (needed > storage.byteLength) grow(needed)
+      all.set(bytes, used)
+      used = needed
+    },
+    length: () => used,
+    bytes: () => all.subarray(0, used),
+    take: touch => {
+      touch(all.subarray(0, used))
+      storage.resize(used)
+      const taken = storage
+      moveTo(room(firstBytes, roomBytes))
+      used = 0
+      return taken
+    },
+    clear: () => {
+      if (storage.maxByteLength > roomBytes) moveTo(room(firstBytes, roomBytes))
+      used = 0
+    },
   }
-
-  const take = (touch: (bytes: Uint8Array) => void): ArrayBuffer => {
-    storage.resize(used)
-    touch(all)
-    const taken = storage
-    anew()
-    return taken
-  }
-
-  return { add, length: () => used, bytes: () => all.subarray(0, used), take, clear }
 }
 
 const firstBytes = 64 * 1024
-const keptBytes = 1024 * 1024
+const roomBytes = 1024 * 1024

@@ -26,7 +26,8 @@ export interface Frames {
  * of an object is given up at the first byte that JSON does not allow there, and the search goes on from that byte; objects
  * that began a line inside it are kept.
  */
-export const frames = (limitBytes: number, sinks: FrameSinks): Frames => {
+export const frames = (wantedBytes: number, sinks: FrameSinks): Frames => {
+  const limitBytes = Math.min(wantedBytes, longestBytes)
   const scanner = jsonScanner()
   const store = byteStore(limitBytes)
   let inside = false
@@ -127,6 +128,9 @@ export const frames = (limitBytes: number, sinks: FrameSinks): Frames => {
 
   return { push, end }
 }
+
+// No JavaScript string is longer.
+const longestBytes = 2 ** 29 - 25
 
 /** Longer ones are parsed off the main thread. */
 const longBytes = 1024 * 1024

@@ -17,17 +17,20 @@ export interface Guarded {
 }
 
 export const guarded = (engine: Engine): Guarded => {
-  const ask = <A>(member: string, codec: t.Decoder<unknown, A>, answer: () => unknown): Refused<A> =>
-    pipe(
-      E.tryCatch(answer, thrown => `threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
-      E.chain(value =>
-        pipe(
-          decode(codec, value),
-          E.mapLeft(wrong => `answered wrongly: ${wrong.map(sayMismatch).join('; ')}`),
-        ),
-      ),
-      E.mapLeft(why => failure('invalid_handler_response', `The engine ${engine.name} is at fault: ${member} ${why}.`)),
-    )
+  const fault = (member: string, why: string): Failure<'invalid_handler_response'> =>
+    failure('invalid_handler_response', `The engine ${engine.name} is at fault: ${member} ${why}.`)
+
+  // Plain, since it is asked for every record.
+  const ask = <A>(member: string, codec: t.Decoder<unknown, A>, answer: () => unknown): Refused<A> => {
+    try {
+      const decoded = decode(codec, answer())
+      if (E.isRight(decoded)) return decoded
+      return E.left(fault(member, `answered wrongly: ${decoded.left.map(sayMismatch).join('; ')}`))
+    } catch (thrown) {
+      return E.left(fault(member, `threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`))
+    }
+  }
+
   return {
     command: task => ask('command', command, () => engine.command(task)),
     decode: record => ask('decode', events, () => engine.decode(record)),

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { within } from './reap.ts'
@@ -26,10 +26,12 @@ export interface Exit {
 }
 
 /** Told by the process itself, never by its pipes: a grandchild can hold those. */
-export const exitOf = async (child: NodeJS.EventEmitter): Promise<Exit> => {
-  const [code, signal]: unknown[] = await once(child, 'exit')
-  return {
-    ...(typeof code === 'number' ? { exitCode: code } : {}),
-    ...(typeof signal === 'string' ? { signal } : {}),
-  }
-}
+export const exitOf = (child: EventEmitter): Promise<Exit> =>
+  new Promise(resolve => {
+    child.once('exit', (code: unknown, signal: unknown) =>
+      resolve({
+        ...(typeof code === 'number' ? { exitCode: code } : {}),
+        ...(typeof signal === 'string' ? { signal } : {}),
+      }),
+    )
+  })

@@ -25,9 +25,9 @@ export interface Seen {
 
 export interface Spend {
   /** Dollars as the CLI said them, in the widest scope that it used; `unknown` when that was no number. */
-  readonly reported?: MicroUsd | 'unknown'
+  readonly reported: MicroUsd | 'unknown' | undefined
   /** Tokens × a price list, in the widest scope; `unknown` where a part has no price or no number. */
-  readonly priced?: MicroUsd | 'unknown'
+  readonly priced: MicroUsd | 'unknown' | undefined
   /** The best that can be said while it runs. */
   readonly seenMicroUsd: MicroUsd
   readonly tokens: number
@@ -36,8 +36,9 @@ export interface Spend {
 }
 
 export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
-  const seen: { -readonly [K in keyof Seen]: Seen[K] } = { text: '', lastText: '', denied: [] }
   const denied: string[] = []
+  const seen: { -readonly [K in keyof Seen]: Seen[K] } = { text: '', lastText: '', denied }
+  const text = spoken()
   const usage = scopes()
   const cost = scopes()
   let worked = false
@@ -52,7 +53,7 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
         break
       case 'text':
         worked ||= event.text !== ''
-        seen.text = bounded(`${seen.text}${seen.text === '' || event.delta === true ? '' : '\n\n'}${event.text}`)
+        text.add(event.text, event.delta === true)
         seen.lastText = event.delta === true ? seen.lastText + event.text : event.text
         break
       case 'tool':
@@ -73,13 +74,13 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
           cost.add(event, { microUsd: microUsdFrom(event.usd), tokens: 0 })
         break
       case 'usage':
-        usage.add(event, priced(event.usage, event.model ?? seen.model ?? settingsModel))
+        usage.add(event, priceOfUsage(event.usage, event.model ?? seen.model ?? settingsModel))
         if (seen.model === undefined && event.model !== undefined) seen.model = event.model
         break
     }
   }
 
-  const priced = (said: Usage, model: string | undefined): Amount => {
+  const priceOfUsage = (said: Usage, model: string | undefined): Amount => {
     const tokens = tokensOf(said)
     if (tokens === 'unknown') return { microUsd: 'unknown', tokens: 0 }
     const price = tokens === 0 ? 0 : attempt(() => priceOf(said, model))
@@ -87,19 +88,19 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
   }
 
   const spend = (): Spend => {
-    const [reported, work] = [cost.widest(), usage.widest()]
-    const told = reported?.microUsd
-    const known = isMoney(told) ? told : work?.microUsd
+    const [told, work] = [cost.widest(), usage.widest()]
+    const [reported, priced, tokens] = [told?.microUsd, work?.microUsd, work?.tokens ?? 0]
+    const known = isMoney(reported) ? reported : priced
     return {
-      ...(reported === undefined ? {} : { reported: reported.microUsd }),
-      ...(work === undefined ? {} : { priced: work.microUsd }),
+      reported,
+      priced,
       seenMicroUsd: isMoney(known) ? known : Math.max(cost.knownSteps(), usage.knownSteps()),
-      tokens: work?.tokens ?? 0,
-      worked: worked || (work?.tokens ?? 0) > 0 || work?.microUsd === 'unknown' || (reported?.microUsd ?? 0) !== 0,
+      tokens,
+      worked: worked || tokens > 0 || priced === 'unknown' || (reported ?? 0) !== 0,
     }
   }
 
-  return { add, seen: () => ({ ...seen, denied }), spend }
+  return { add, seen: () => ({ ...seen, text: text.all() }), spend }
 }
 
 interface Amount {
@@ -171,6 +172,22 @@ const tokensOf = (usage: Usage): number | 'unknown' => {
   return all.every(isTokens) ? inputTokens + outputTokens : 'unknown'
 }
 
-const textLimit = 64 * 1024
+// Messages in their order; those that are long past are let go.
+const spoken = () => {
+  const pieces: string[] = []
+  let length = 0
+  return {
+    add: (words: string, continues: boolean): void => {
+      const piece = pieces.length === 0 || continues ? words : `\n\n${words}`
+      pieces.push(piece)
+      length += piece.length
+      if (length <= 2 * textLimit) return
+      const all = pieces.splice(0).join('').slice(-textLimit)
+      pieces.push(all)
+      length = all.length
+    },
+    all: (): string => pieces.join('').slice(-textLimit),
+  }
+}
 
-const bounded = (text: string): string => (text.length > 2 * textLimit ? text.slice(-textLimit) : text)
+const textLimit = 64 * 1024
