@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import test from 'ava'
 import claude from '../../engines/claude.ts'
 import command from '../../engines/command.ts'
@@ -394,7 +394,13 @@ test('when the host is killed hard, its next start ends what it left', async t =
       onStarted: ({ pid, startTime }) => console.log(JSON.stringify({ pid, startTime })) })
     const fs = await import('node:fs')
     const wait = setInterval(() => { if (fs.existsSync(${JSON.stringify(log)}) && fs.readFileSync(${JSON.stringify(log)}, 'utf8').includes('gpid')) process.kill(process.pid, 'SIGKILL') }, 10)`
-  const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', host], { encoding: 'utf8' })
+  // It cannot clean up after itself.
+  const temporary = aPath('host')
+  mkdirSync(temporary)
+  const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', host], {
+    encoding: 'utf8',
+    env: { ...process.env, TMPDIR: temporary },
+  })
   t.is(signal, 'SIGKILL')
   // The CLI may have died of its broken pipe; what it started has not.
   t.true((await processesWithMark([mark])).length >= 1)
