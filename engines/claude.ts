@@ -177,9 +177,10 @@ const status = (json: Json | undefined): { readonly status?: number } =>
   typeof json === 'number' ? { status: json } : {}
 
 const get = (json: Json | undefined, key: string): Json | undefined =>
+  isObject(json) && Object.hasOwn(json, key) ? json[key] : undefined
+
+const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
-    ? Object.entries(json).find(([name]) => name === key)?.[1]
-    : undefined
 
 const list = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])
 const text = (json: Json | undefined): string => (typeof json === 'string' ? json : '')

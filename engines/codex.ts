@@ -127,9 +127,10 @@ const status = (message: string): { readonly status?: number } => {
 }
 
 const get = (json: Json | undefined, key: string): Json | undefined =>
+  isObject(json) && Object.hasOwn(json, key) ? json[key] : undefined
+
+const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
-    ? Object.entries(json).find(([name]) => name === key)?.[1]
-    : undefined
 
 const text = (json: Json | undefined): string => (typeof json === 'string' ? json : '')
 

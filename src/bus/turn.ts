@@ -46,6 +46,7 @@ const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn):
     },
     binFolder: host.binFolder,
     cancel: sayWhy(ended),
+    now: host.now,
     onStarted: process => void note(bus, 'started', host.ledger.started(turn, process)),
     onSeen: noteSeen(bus, turn),
     onEnding: () => note(bus, 'ending', host.ledger.ending(turn)),
