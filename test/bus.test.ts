@@ -308,7 +308,10 @@ test('numbers that are no money are unknown: never subtracted, never infinite', 
 test('a budget of 0 blocks everything, a missing one nothing', async t => {
   await withBus(async bus => {
     const zero = await bus.serve('zero', { limits: { budget: { microUsd: 0, per: 'total' } } })
-    t.like((await ask(zero)).json, { errorCode: 'budget_exhausted', error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero.' })
+    t.like((await ask(zero)).json, {
+      errorCode: 'budget_exhausted',
+      error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero.',
+    })
     for (const dimension of ['tokens', 'turns'] as const) {
       const none = await bus.serve(dimension, { limits: { budget: { [dimension]: 0, per: 'day' } } })
       t.is(field(await ask(none), 'errorCode'), 'budget_exhausted')
