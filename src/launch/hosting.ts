@@ -6,6 +6,7 @@ import { type Served, serve } from '../bus/server.ts'
 import { sweepNow } from '../engine/reap.ts'
 import { thisProcess } from '../process/identity.ts'
 import type { Failure } from '../protocol/failure.ts'
+import { onSuddenExit } from './last-resort.ts'
 import type { Loaded } from './load.ts'
 import type { OpenLog } from './log.ts'
 import type { Folders } from './prepare-folder.ts'
@@ -37,6 +38,7 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
   const { log } = opened
   const served = new Map<string, Served>()
   const host = hostOf(state, owner, folders, log)
+  const sudden = onSuddenExit(state.store, owner.owner)
   const end = async (names: readonly string[], graceMs: number) => {
     // Nobody shall find the socket that is about to close.
     await registry.withdraw(owner.owner, names)()
@@ -83,6 +85,7 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
     end,
     leave: async () => {
       await sweepNow()
+      sudden.off()
       const settled = await settleLeft(state, owner)
       // A row that stays tells the next start that something is still open here.
       if (settled) await registry.leave(owner.owner)()

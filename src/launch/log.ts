@@ -10,7 +10,7 @@ export interface OpenLog {
 }
 
 const fileSize = '2m'
-const olderFiles = 3
+const files = 4
 
 // Whatever else may be said, these never are.
 const secretFacts = [
@@ -35,7 +35,7 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
     file: path.join(stateFolder, 'log'),
     extension: '.log',
     size: fileSize,
-    limit: { count: olderFiles, removeOtherLogFiles: true },
+    limit: { count: files, removeOtherLogFiles: true },
     mode: 0o600,
     mkdir: false,
     sync: false,

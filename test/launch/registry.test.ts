@@ -141,7 +141,6 @@ test('what a dead host left is settled and ended before anything is launched', a
         owner: owner.owner,
         tokenDigest: 'd',
         limits: state.config.instances.get('worker')?.limits ?? {},
-        concurrency: 1,
         maxTurnsPerRoot: 50,
       },
       true,

@@ -168,7 +168,7 @@ test('inside a turn only its token speaks: as that instance, at that depth', asy
   const { ledger } = await (await makeWorld(t)).state({ instances: { worker: scripted(echo) } })
   const inside = { mark: 'm', token: 'token', configFile: undefined }
   const entry = { turn: 'm', root: 'm', instance: 'worker', from: 'operator', depth: 2, engine: 'command', owner: 'o' }
-  const limits = { tokenDigest: tokenDigestOf('token'), limits: {}, concurrency: 1, maxTurnsPerRoot: 9 }
+  const limits = { tokenDigest: tokenDigestOf('token'), limits: {}, maxTurnsPerRoot: 9 }
   await right(ledger.enter({ ...entry, ...limits }, true))
   const facts = { inside, secret: undefined, ledger }
   t.deepEqual(await right(speakerOf(facts, {})), { fromInstance: 'worker', depth: 2, bearer: 'token' })
@@ -192,11 +192,15 @@ test('several people at once, each in a process of their own: every talk gets it
   )
 })
 
-const person = ({ folder, where }: World, prompt: string) =>
-  promisify(execFile)(process.execPath, [errandScript, 'talk', 'reviewer', prompt], {
+const person = ({ folder, where }: World, prompt: string) => {
+  const running = promisify(execFile)(process.execPath, [errandScript, 'talk', 'reviewer', prompt], {
     cwd: folder,
     env: { ...where.environment },
   })
+  // What is piped in would be read to its end.
+  running.child.stdin?.end()
+  return running
+}
 
 const turn = io.type({ instance: io.string, sender: io.string, depth: io.number, state: io.string })
 

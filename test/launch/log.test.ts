@@ -1,0 +1,62 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { Writable } from 'node:stream'
+import test from 'ava'
+import { openLog } from '../../src/launch/log.ts'
+import { makeWorld, until } from './world.ts'
+
+const logs = async (folder: string) => (await readdir(folder)).filter(name => name.startsWith('log.')).sort()
+
+test('a line is JSON: time, level, event, facts; for the user alone; what is secret is not in it', async t => {
+  const { folder } = await makeWorld(t)
+  const { log, close } = await openLog(folder)
+  log('started', { turn: 't1', prompt: 'do not tell', nested: { token: 'do not tell' } })
+  log('refused', { code: 'busy' }, 'warn')
+  await close()
+  const [name = ''] = await logs(folder)
+  const text = await readFile(path.join(folder, name), 'utf8')
+  const [first, second] = text
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  t.like(first, { level: 'info', msg: 'started', turn: 't1', pid: process.pid })
+  t.like(second, { level: 'warn', msg: 'refused', code: 'busy' })
+  t.false(text.includes('do not tell'))
+  t.false(Number.isNaN(Date.parse(first.time)))
+  t.is((await stat(path.join(folder, name))).mode & 0o077, 0)
+})
+
+test('it grows to four files of about 2 MB and no further', async t => {
+  const { folder } = await makeWorld(t)
+  const { log, close } = await openLog(folder)
+  const filler = 'x'.repeat(64 * 1024)
+  const newest = async () => Math.max(0, ...(await logs(folder)).map(name => Number(name.split('.')[1])))
+  while ((await newest()) < 7) log('filled', { filler })
+  await until(async () => (await logs(folder)).length === 4)
+  await close()
+  const sizes = await Promise.all((await logs(folder)).map(async name => (await stat(path.join(folder, name))).size))
+  t.true(Math.max(...sizes) < 4 * 1024 * 1024, sizes.join(' '))
+})
+
+test('a log that cannot be written loses its lines and ends nothing', async t => {
+  const { folder } = await makeWorld(t)
+  const { log, close } = await openLog(path.join(folder, 'missing'))
+  log('lost')
+  await close()
+  t.deepEqual(await logs(folder), [])
+})
+
+test('--verbose shows it', async t => {
+  const { folder } = await makeWorld(t)
+  const seen: string[] = []
+  const echo = new Writable({
+    write: (chunk, _encoding, done) => {
+      seen.push(String(chunk))
+      done()
+    },
+  })
+  const { log, close } = await openLog(folder, echo)
+  log('shown')
+  await close()
+  t.true(seen.some(line => line.includes('"shown"')))
+})
