@@ -9,7 +9,7 @@ const lingerMs = 1000
 /** Writes an envelope; the status is a hint, taken from the table. */
 export const answer = (ctx: Context, envelope: Envelope): void => {
   ctx.status = statusOf(envelope)
-  ctx.type = 'application/json'
+  ctx.set('Content-Type', 'application/json; charset=utf-8')
   ctx.body = JSON.stringify(envelope)
   if (envelope.success) return
   if (envelope.errorCode === 'auth_failed') ctx.set('WWW-Authenticate', 'Bearer')

@@ -1,11 +1,13 @@
 import type { PriceOf } from '../engine/settings.ts'
 import type { Host } from './host.ts'
+import type { Authenticate } from './identity.ts'
 import type { Instance } from './instance.ts'
 import type { Queue } from './queue.ts'
 
 /** One instance, listening: facts and functions, so that a talk can be tested with plain values. */
 export interface Bus {
   readonly host: Host
+  readonly authenticate: Authenticate
   readonly instance: Instance
   readonly priceOf: PriceOf
   readonly queue: Queue

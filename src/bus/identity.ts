@@ -23,31 +23,33 @@ export interface NewTurn {
 }
 
 export const newTurn = (): NewTurn => {
-  const token = randomBytes(32).toString('hex')
-  return { turn: randomBytes(8).toString('hex'), token, tokenDigest: tokenDigestOf(token) }
+  const random = randomBytes(40).toString('hex')
+  const token = random.slice(16)
+  return { turn: random.slice(0, 16), token, tokenDigest: tokenDigestOf(token) }
 }
 
 /** What a turn's row keeps of its token: SHA-256, as hex. */
 export const tokenDigestOf = (token: string): string => sha256(token).toString('hex')
 
-/** Who presents this `Authorization`; `auth_failed` tells nothing but that. */
-export const authenticate =
-  (host: Host) =>
-  (authorization: readonly string[]): TE.TaskEither<Failure, Caller> => {
+/** Who presents these `Authorization` values; `auth_failed` tells nothing but that. */
+export type Authenticate = (authorization: readonly string[]) => TE.TaskEither<Failure, Caller>
+
+export const authenticate = (host: Host): Authenticate => {
+  const secret = host.secret === undefined ? undefined : sha256(host.secret)
+  const nobody: E.Either<Failure, Caller> = secret === undefined ? E.right({ kind: 'claim' }) : E.left(refused)
+  return authorization => {
     const bearer = authorization.length === 1 ? /^Bearer +(\S+)$/i.exec(authorization[0] ?? '')?.[1] : undefined
-    if (host.secret !== undefined) {
-      if (bearer === undefined) return TE.left(refused)
-      if (timingSafeEqual(sha256(bearer), sha256(host.secret))) return TE.right({ kind: 'operator' })
-    }
-    const nobody: E.Either<Failure, Caller> = host.secret === undefined ? E.right({ kind: 'claim' }) : E.left(refused)
+    if (bearer === undefined) return TE.fromEither(nobody)
+    if (secret !== undefined && timingSafeEqual(sha256(bearer), secret)) return TE.right({ kind: 'operator' })
     // Only what has the form of a token costs a look into the store.
-    if (bearer === undefined || !/^[0-9a-f]{64}$/.test(bearer)) return TE.fromEither(nobody)
+    if (!/^[0-9a-f]{64}$/.test(bearer)) return TE.fromEither(nobody)
     return pipe(
       host.ledger.proved(tokenDigestOf(bearer)),
       TE.chainTaskK(proved => async () => (proved && (await host.ownerLives(proved.owner)) ? proved : undefined)),
       TE.chainEitherK(proved => (proved === undefined ? nobody : E.right({ kind: 'turn', proved }))),
     )
   }
+}
 
 const refused = failure(
   'auth_failed',

@@ -9,6 +9,7 @@ import { answerRaw } from './answer.ts'
 import { createApp } from './app.ts'
 import type { Bus } from './bus.ts'
 import type { Host } from './host.ts'
+import { authenticate } from './identity.ts'
 import type { Instance } from './instance.ts'
 import { createQueue } from './queue.ts'
 import { stopTalks, untilIdle } from './stop.ts'
@@ -33,7 +34,8 @@ const backlog = 1024
 export const serve =
   (host: Host, instance: Instance, priceOf: PriceOf): TE.TaskEither<Failure, Served> =>
   async () => {
-    const bus: Bus = { host, instance, priceOf, queue: createQueue(instance.concurrency), stopping: false }
+    const queue = createQueue(instance.concurrency)
+    const bus: Bus = { host, authenticate: authenticate(host), instance, priceOf, queue, stopping: false }
     const server = createHttpServer(bus)
     const listening = await listen(server, instance)
     if (E.isLeft(listening)) return listening

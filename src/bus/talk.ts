@@ -1,13 +1,12 @@
 import { pipe } from 'fp-ts/lib/function.js'
-import type * as T from 'fp-ts/lib/Task.js'
+import * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Json } from '../protocol/decode.ts'
-import { decodeTalkRequest, type Envelope, failureEnvelope } from '../protocol/envelope.ts'
+import { decodeTalkRequest, type Envelope, failureEnvelope, type ReplyFacts } from '../protocol/envelope.ts'
 import type { Failure } from '../protocol/failure.ts'
-import { admit } from './admit.ts'
+import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { hold } from './hold.ts'
-import { authenticate } from './identity.ts'
 import { replyOf, settle } from './settle.ts'
 import { runTurn } from './turn.ts'
 
@@ -24,23 +23,34 @@ export const talk =
   (bus: Bus) =>
   (heard: Heard): T.Task<Envelope> => {
     const heardAtMs = bus.host.now()
-    const facts = () => ({ fromInstance: bus.instance.name, durationMs: bus.host.now() - heardAtMs })
+    const facts = (): ReplyFacts => ({ fromInstance: bus.instance.name, durationMs: bus.host.now() - heardAtMs })
     return pipe(
-      authenticate(bus.host)(heard.authorization),
-      TE.bindTo('caller'),
-      TE.bind('body', () => heard.body),
-      TE.bindW('talk', ({ body }) => TE.fromEither(decodeTalkRequest(body))),
-      TE.chainEitherKW(({ caller, talk }) => admit(bus.instance, caller)(talk)),
+      admitted(bus, heard),
       TE.chain(hold(bus, heard.hungUp)),
-      TE.bindTo('turn'),
-      TE.bind('report', ({ turn }) => TE.fromTask(runTurn(bus, turn))),
-      TE.bind('settled', ({ turn, report }) => TE.fromTask(settle(bus, turn, report))),
-      TE.matchW(
-        refusal => {
-          bus.host.log('refused', { instance: bus.instance.name, code: refusal.code, reason: refusal.sentence })
-          return failureEnvelope(refusal, facts())
-        },
-        ({ turn, report, settled }) => replyOf(turn, report, settled, facts()),
+      TE.matchE(refuse(bus, facts), turn =>
+        pipe(
+          runTurn(bus, turn),
+          T.chain(report =>
+            pipe(
+              settle(bus, turn, report),
+              T.map(settled => replyOf(turn, report, settled, facts())),
+            ),
+          ),
+        ),
       ),
     )
+  }
+
+const admitted = (bus: Bus, { authorization, body }: Heard): TE.TaskEither<Failure, Admitted> =>
+  pipe(
+    bus.authenticate(authorization),
+    TE.chain(caller => pipe(body, TE.chainEitherK(decodeTalkRequest), TE.chainEitherK(admit(bus.instance, caller)))),
+  )
+
+/** Refusals are told and logged; they are no turns. */
+const refuse =
+  ({ host, instance }: Bus, facts: () => ReplyFacts) =>
+  (why: Failure): T.Task<Envelope> => {
+    host.log('refused', { instance: instance.name, code: why.code, reason: why.sentence })
+    return T.of(failureEnvelope(why, facts()))
   }

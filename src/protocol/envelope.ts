@@ -112,7 +112,7 @@ const talkRequest = t.intersection([
 ])
 
 /** A talk from the wire, legacy or v1; a version that we do not know is served as v1. */
-export const decodeTalkRequest = (value: unknown): E.Either<Failure<'invalid_request'>, TalkRequest> =>
+export const decodeTalkRequest = (value: unknown): E.Either<Failure, TalkRequest> =>
   pipe(
     decode(talkRequest, value),
     E.bimap(
