@@ -10,5 +10,7 @@ export type {
   MicroUsd,
   Usage,
 } from './engine/engine.ts'
-export { type BudgetsJson, type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
+export type { BudgetsJson } from './launch/config-object.ts'
+export type { Running } from './launch/hosted.ts'
+export { type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
 export type { Envelope, FailureEnvelope, ReplyExt, SuccessEnvelope } from './protocol/envelope.ts'

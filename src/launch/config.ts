@@ -1,19 +1,7 @@
-import path from 'node:path'
-import * as E from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
 import type { Budget, Limits } from '../budget/budget.ts'
 import type { Access } from '../engine/engine.ts'
 import type { Price } from '../engine/settings.ts'
-import { decode } from '../protocol/decode.ts'
-import { type Failure, failure } from '../protocol/failure.ts'
-import { type BudgetsText, budgetsFile } from './codec.ts'
-import { budgetOf, fillInstance } from './fill.ts'
-import { readJsonText } from './json-text.ts'
-import { sizeBytes } from './quantity.ts'
-import { stateFolderOf } from './state-folder.ts'
-import { sayMistake } from './strict.ts'
-import type { Surroundings } from './surroundings.ts'
-import { warningsOf } from './warnings.ts'
+import type { Failure } from '../protocol/failure.ts'
 
 /** One instance as budgets.json has it: defaults filled in, paths absolute, nothing loaded yet. */
 export interface InstanceConfig {
@@ -62,44 +50,3 @@ export interface Config {
 
 /** Everything that is wrong, each a sentence of its own; never empty. */
 export type Mistakes = readonly Failure[]
-
-/** The text of the file whose real path is `file`, as a `Config`, or all that is wrong with it. Pure. */
-export const decodeConfig = (
-  content: string,
-  file: string,
-  where: Pick<Surroundings, 'environment'>,
-): E.Either<Mistakes, Config> =>
-  pipe(
-    readJsonText(content),
-    E.mapLeft(fault => [
-      failure('invalid_request', `${file}, line ${fault.line}, column ${fault.column}: ${fault.what}.`),
-    ]),
-    E.chain(json => decodeBudgets(json, file)),
-    E.map(budgets => fillConfig(budgets, file, where)),
-  )
-
-/** `label` is what a mistake is said to stand in. */
-export const decodeBudgets = (json: unknown, label: string): E.Either<Mistakes, BudgetsText> =>
-  pipe(
-    decode(budgetsFile, json),
-    E.mapLeft(wrong => wrong.map(one => failure('invalid_request', `${label}: ${sayMistake(one)}`))),
-  )
-
-const defaultBodyLimitBytes = 1024 ** 2
-
-export const fillConfig = (budgets: BudgetsText, file: string, where: Pick<Surroundings, 'environment'>): Config => {
-  const folder = path.dirname(file)
-  const total = budgets.budget === undefined ? undefined : budgetOf(budgets.budget)
-  const config = {
-    file,
-    folder,
-    stateFolder: stateFolderOf(file, budgets.bus?.stateDir, where),
-    secret: budgets.bus?.secret ?? true,
-    bodyLimitBytes: sizeBytes(budgets.bus?.bodyLimit) ?? defaultBodyLimitBytes,
-    ...(total === undefined ? {} : { total }),
-    instances: new Map(
-      [...budgets.instances].map(([name, text]) => [name, fillInstance(name, text, folder, total)] as const),
-    ),
-  }
-  return { ...config, warnings: warningsOf(config) }
-}

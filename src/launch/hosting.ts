@@ -38,7 +38,7 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
   const { log } = opened
   const served = new Map<string, Served>()
   const host = hostOf(state, owner, folders, log)
-  const sudden = onSuddenExit(state.store, owner.owner)
+  const calm = onSuddenExit(state.store, owner.owner)
   const end = async (names: readonly string[], graceMs: number) => {
     // Nobody shall find the socket that is about to close.
     await registry.withdraw(owner.owner, names)()
@@ -85,7 +85,7 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
     end,
     leave: async () => {
       await sweepNow()
-      sudden.off()
+      calm()
       const settled = await settleLeft(state, owner)
       // A row that stays tells the next start that something is still open here.
       if (settled) await registry.leave(owner.owner)()

@@ -12,8 +12,6 @@ import { recover } from './recover.ts'
 import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
 
-export type { Hosted, Running } from './hosted.ts'
-
 export interface LaunchOptions {
   /** Hosts these. Without it, every enabled instance. */
   readonly only?: readonly string[]

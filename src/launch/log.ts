@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { Log } from '../bus/host.ts'
+import { atExit } from './at-exit.ts'
 
 /** The log of a host: lines of JSON in the state folder. */
 export interface OpenLog {
@@ -26,7 +27,7 @@ const secretFacts = [
 ]
 
 /**
- * Opens `log.N.log` there: files of 2 MB, four of them, for the user alone. A log that cannot be written loses its lines
+ * Opens `log.N.log` there: files of 2 MB, the last few of them, for the user alone. A log that cannot be written loses its lines
  * and ends nothing. The libraries are loaded here, so that a talk that hosts nothing does not wait for them.
  */
 export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream): Promise<OpenLog> => {
@@ -63,13 +64,13 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
       // Its file never opened, or is gone: nothing to be done at the end.
     }
   }
-  process.once('exit', flush)
+  const forget = atExit(flush)
   return {
     log: (event, facts = {}, level = 'info') => logger[level](facts, event),
     flush,
     close: () =>
       new Promise(resolve => {
-        process.off('exit', flush)
+        forget()
         file.once('close', resolve)
         file.once('error', resolve)
         file.end()

@@ -7,16 +7,14 @@ import { failure } from '../protocol/failure.ts'
 import type { Config, Mistakes } from './config.ts'
 import { type BudgetsJson, configOfObject } from './config-object.ts'
 import { readConfig } from './find.ts'
+import type { Hosted, Running } from './hosted.ts'
 import { insideTurn } from './inside.ts'
-import { chosen, type Hosted, launchMissing, type Running } from './launch.ts'
+import { chosen, launchMissing } from './launch.ts'
 import { onSignals } from './on-signals.ts'
 import { resolve } from './resolve.ts'
 import { openState, type State } from './state.ts'
 import { type Surroundings, surroundings } from './surroundings.ts'
 import { asOne, talkWith } from './talk.ts'
-
-export type { BudgetsJson } from './config-object.ts'
-export type { Running } from './launch.ts'
 
 export interface LaunchScope {
   /** Names of instances; every enabled one of the config unless told. */

@@ -2,7 +2,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import test from 'ava'
 import * as E from 'fp-ts/lib/Either.js'
-import { decodeConfig } from '../../src/launch/config.ts'
+import { decodeConfig } from '../../src/launch/decode-config.ts'
 import { readConfig } from '../../src/launch/find.ts'
 import { left, makeWorld, right } from './world.ts'
 
