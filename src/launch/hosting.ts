@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Host, Log } from '../bus/host.ts'
@@ -27,6 +28,8 @@ export interface Hosting {
   /** After the last one: settles what is left and gives up the owner's row. */
   readonly leave: () => Promise<void>
 }
+
+const latecomersMs = 250
 
 /** Node's longest timer. */
 export const longestGraceMs = 2 ** 31 - 1
@@ -74,7 +77,8 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
       if (isBusy(served)) return false
       const names = [...served.keys()]
       await registry.withdraw(owner.owner, names)()
-      // Whoever had found the address before may have come meanwhile.
+      // Whoever had found the address before comes now: a socket that is closed under them could not tell that nothing ran.
+      await pause(latecomersMs)
       if (isBusy(served)) {
         await registry.publish(owner.owner, new Map([...served].map(([name, { url }]) => [name, url])))()
         return false

@@ -3,8 +3,10 @@ import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import * as io from 'io-ts/lib/index.js'
 import { tokenDigestOf } from '../../src/bus/identity.ts'
+import { delegate } from '../../src/client/delegate.ts'
 import { launchMissing } from '../../src/launch/launch.ts'
 import { reachOf } from '../../src/launch/reach.ts'
+import { resolve } from '../../src/launch/resolve.ts'
 import { speakerOf } from '../../src/launch/speaker.ts'
 import { openState, type State } from '../../src/launch/state.ts'
 import { stopInstances } from '../../src/launch/stop.ts'
@@ -137,6 +139,19 @@ test('a host that a talk started waits for the talks of others', async t => {
   )
   await first.close()
   t.is((await others).envelope.text.trim(), 'done')
+})
+
+test('who had found the address of a host that is about to go is still answered', async t => {
+  const first = await (await makeWorld(t)).state({ instances: { worker: scripted(echo) } })
+  const second = await again(t, first)
+  await talk(first, { name: 'worker', prompt: 'hi' })()
+  const target = await right(resolve(second, 'worker', { absentMs: 0 }))
+  const closing = first.close()
+  await until(async () => (await right(second.registry.list()))[0]?.url === undefined)
+  const latecomer = { fromInstance: 'operator', prompt: 'late', depth: 0 }
+  const reply = await delegate(target, latecomer, { bearer: second.secret }, { now: Date.now })()
+  t.true(reply.envelope.text === 'late' || reply.gone, JSON.stringify(reply.envelope))
+  await closing
 })
 
 test('who gives up does not wait for the talks of others', async t => {
