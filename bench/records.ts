@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,7 +61,8 @@ export const records = async (): Promise<readonly Row[]> => {
       allowance: {},
       priceOf: () => 'unknown',
       environment: process.env,
-      turnEnvironment: { ERRAND_TURN: 'bench', ERRAND_REPORT: join(folder, 'report') },
+      // A mark names one turn: what carries it after that turn is ended.
+      turnEnvironment: { ERRAND_TURN: randomUUID(), ERRAND_REPORT: join(folder, 'report') },
       cancel: new AbortController().signal,
       onStarted: () => undefined,
       onSeen: () => undefined,
