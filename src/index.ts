@@ -1,3 +1,4 @@
+export type { BudgetsJson } from './config/config-object.ts'
 export type {
   Access,
   Command,
@@ -10,7 +11,6 @@ export type {
   MicroUsd,
   Usage,
 } from './engine/engine.ts'
-export type { BudgetsJson } from './launch/config-object.ts'
 export type { Running } from './launch/hosted.ts'
 export { type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
 export type { Envelope, FailureEnvelope, ReplyExt, SuccessEnvelope } from './protocol/envelope.ts'

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { addCredit } from '../budget/credits.ts'
-import { noSuchInstance } from '../launch/no-such-instance.ts'
+import { noSuchInstance } from '../config/no-such-instance.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { failure } from '../protocol/failure.ts'
 import { microUsdFrom } from '../protocol/money.ts'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { budgetStates } from '../budget/states.ts'
+import { reachOf } from '../config/reach.ts'
 import { refuseEarly } from '../launch/early.ts'
-import { reachOf } from '../launch/reach.ts'
 import { speakerOf } from '../launch/speaker.ts'
 import type { State } from '../launch/state.ts'
 import { answerFailure } from './answer.ts'

@@ -1,4 +1,4 @@
-import { type Surroundings, surroundings } from '../launch/surroundings.ts'
+import { type Surroundings, surroundings } from '../config/surroundings.ts'
 
 /** What the command line touches outside of itself; made once, by `main`. */
 export interface Terminal {

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
+import { checkPorts } from '../config/check-ports.ts'
+import type { Config, InstanceConfig, Mistakes } from '../config/config.ts'
+import { type Loaded, loadInstances } from '../config/load.ts'
+import type { Surroundings } from '../config/surroundings.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
-import { checkPorts } from './check-ports.ts'
-import type { Config, InstanceConfig, Mistakes } from './config.ts'
 import { chosen } from './launch.ts'
-import { type Loaded, loadInstances } from './load.ts'
-import type { Surroundings } from './surroundings.ts'
 
 export interface Checked {
   readonly mistakes: Mistakes

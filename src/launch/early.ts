@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { Talk } from '../client/delegate.ts'
+import { operator } from '../config/codec.ts'
+import type { Config, InstanceConfig } from '../config/config.ts'
+import { noSuchInstance } from '../config/no-such-instance.ts'
 import { decodeTalkRequest } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
-import { operator } from './codec.ts'
-import type { Config, InstanceConfig } from './config.ts'
-import { noSuchInstance } from './no-such-instance.ts'
 
 /** What the target would refuse for certain, told before anything is launched or sent. It refuses in any case. */
 export const refuseEarly = (config: Config, name: string, talk: Talk): E.Either<Failure, InstanceConfig> =>

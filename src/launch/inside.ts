@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Surroundings } from './surroundings.ts'
+import type { Surroundings } from '../config/surroundings.ts'
 
 /** A turn that this process runs inside of. */
 export interface InsideTurn {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Config } from '../config/config.ts'
+import type { Surroundings } from '../config/surroundings.ts'
+import { isWithin } from '../config/warnings.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
-import type { Config } from './config.ts'
-import type { Surroundings } from './surroundings.ts'
-import { isWithin } from './warnings.ts'
 
 export interface Folders {
   readonly binFolder: string

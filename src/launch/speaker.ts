@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { tokenDigestOf } from '../bus/identity.ts'
+import { operator } from '../config/codec.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
-import { operator } from './codec.ts'
 import type { State } from './state.ts'
 
 /** As whom a talk is sent. */

@@ -3,14 +3,14 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Ledger } from '../budget/ledger.ts'
 import { createLedger } from '../budget/open-ledger.ts'
+import type { Config } from '../config/config.ts'
+import type { Surroundings } from '../config/surroundings.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { openStore } from '../store/open-store.ts'
 import { readSecret } from '../store/secret.ts'
 import type { Store } from '../store/store.ts'
-import type { Config } from './config.ts'
 import { type InsideTurn, insideTurn } from './inside.ts'
 import { type Registry, registryOf } from './registry.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** The state folder of one budgets.json, open. */
 export interface State {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { loadInstances } from '../config/load.ts'
 import type { Hosting } from './hosting.ts'
-import { loadInstances } from './load.ts'
 import { recover } from './recover.ts'
 import type { State } from './state.ts'
 

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
-import type { Config } from '../../src/launch/config.ts'
-import { readConfig } from '../../src/launch/find.ts'
+import type { Config } from '../../src/config/config.ts'
+import { readConfig } from '../../src/config/find.ts'
+import type { Surroundings } from '../../src/config/surroundings.ts'
 import { openState, type State } from '../../src/launch/state.ts'
-import type { Surroundings } from '../../src/launch/surroundings.ts'
 
 /** A folder with a budgets.json and a state of its own; gone after the test. */
 export interface World {

@@ -2,9 +2,9 @@ import { mkdir, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import test from 'ava'
 import * as E from 'fp-ts/lib/Either.js'
-import { decodeConfig } from '../../src/launch/decode-config.ts'
-import { readConfig } from '../../src/launch/find.ts'
-import { left, makeWorld, right } from './world.ts'
+import { decodeConfig } from '../../src/config/decode-config.ts'
+import { readConfig } from '../../src/config/find.ts'
+import { left, makeWorld, right } from '../launch/world.ts'
 
 const file = '/home/me/project/budgets.json'
 const where = { environment: { HOME: '/home/me' } }

@@ -1,6 +1,6 @@
 import test from 'ava'
 import * as E from 'fp-ts/lib/Either.js'
-import { readJsonText } from '../../src/launch/json-text.ts'
+import { readJsonText } from '../../src/config/json-text.ts'
 
 const fault = (text: string): string => {
   const read = readJsonText(text)
