@@ -1,10 +1,10 @@
 import type { Ledger } from '../budget/ledger.ts'
 import type { Failure } from '../protocol/failure.ts'
 
-/** One line of the log: an event's name and its facts; never a prompt, an answer, a secret or a token. */
+/** One line of the log: an event's name and its facts, which are flat; never a prompt, an answer, a secret or a token. */
 export type Log = (
   event: string,
-  facts?: Readonly<Record<string, unknown>>,
+  facts?: Readonly<Record<string, string | number | boolean | undefined>>,
   level?: 'debug' | 'info' | 'warn' | 'error',
 ) => void
 

@@ -47,7 +47,7 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
       level: 'debug',
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: secretFacts.flatMap(fact => [fact, `*.${fact}`]), censor: '[redacted]' },
+      redact: { paths: secretFacts, censor: '[redacted]' },
       formatters: { level: label => ({ level: label }) },
     },
     echo === undefined

@@ -54,7 +54,7 @@ const endAsked = async (
   const names = [...hosting.served.keys()].filter(name => !kept.has(name) && !ending.has(name))
   if (names.length === 0) return
   for (const name of names) ending.add(name)
-  hosting.log('asked to stop', { instances: names })
+  hosting.log('asked to stop', { instances: names.join(', ') })
   void hosting.end(names, askedGraceMs).then(() => {
     for (const name of names) ending.delete(name)
     onEnded()

@@ -17,7 +17,7 @@ const written = async (folder: string) => (await sizesOf(folder)).join(' ')
 test('a line is JSON: time, level, event, facts; for the user alone; what is secret is not in it', async t => {
   const { folder } = await makeWorld(t)
   const { log, close } = await openLog(folder)
-  log('started', { turn: 't1', prompt: 'do not tell', nested: { token: 'do not tell' } })
+  log('started', { turn: 't1', prompt: 'do not tell', token: 'do not tell', authorization: 'do not tell' })
   log('refused', { code: 'busy' }, 'warn')
   await close()
   const [name = ''] = await logs(folder)
