@@ -11,6 +11,6 @@ export type {
   MicroUsd,
   Usage,
 } from './engine/engine.ts'
-export type { Running } from './launch/hosted.ts'
+export type { Running } from './launch/running.ts'
 export { type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
 export type { Envelope, FailureEnvelope, ReplyExt, SuccessEnvelope } from './protocol/envelope.ts'

@@ -7,17 +7,9 @@ import { type Hosting, hostingOf } from './hosting.ts'
 import { openLog } from './log.ts'
 import { prepareFolder } from './prepare-folder.ts'
 import type { Owner } from './registry.ts'
+import type { Running } from './running.ts'
 import type { State } from './state.ts'
 import { type Watch, watch } from './watch.ts'
-
-/** An instance that listens, here or in another process. */
-export interface Running {
-  readonly name: string
-  readonly engine: string
-  /** `http://127.0.0.1:PORT` */
-  readonly url: string
-  readonly pid: number
-}
 
 /** Instances that this process hosts. */
 export interface Hosted {

@@ -125,3 +125,27 @@ test.serial(
     t.regex(stdout, /\S/)
   },
 )
+
+test.serial('a strict project can read every type that the package ships', async t => {
+  const project = await install()
+  t.teardown(() => rm(project, { recursive: true, force: true, maxRetries: 5 }))
+  await writeFile(path.join(project, 'script.ts'), typed)
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--lib',
+    'es2024',
+    '--types',
+    'node',
+  ]
+  const tsc = path.join(checkout, 'node_modules', '.bin', 'tsc')
+  const checked = run(tsc, [...flags, '--skipLibCheck', 'false', 'script.ts'], {
+    cwd: project,
+    env: environment(project),
+  })
+  await t.notThrowsAsync(checked.catch(({ stdout }: { stdout: string }) => Promise.reject(new Error(stdout))))
+})
