@@ -174,6 +174,7 @@ test('a wrong secret in any form is auth_failed, never a crash', async t => {
       const answer = await ask({ headers: { ...jsonHeaders(), Authorization: form }, body: talkBody() })
       t.is(codeOf(answer), 'auth_failed', String(form))
       t.is(answer.headers['www-authenticate'], 'Bearer')
+      t.regex(sentenceOf(answer), /in the header Authorization as a bearer token/)
     }
     const two = `POST /api/talk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`
     t.regex(await sendRaw(port, two), /"auth_failed"/)
@@ -255,6 +256,44 @@ test('what Node would answer by itself is an envelope too', async t => {
       ],
     ]
     for (const [bytes, expected] of rows) t.regex(await sendRaw(port, bytes), expected, bytes.slice(0, 60))
+  })
+})
+
+test('a caller that resets its connection ends nothing but that, whatever it had asked for', async t => {
+  await withWorker({}, async (ask, port) => {
+    for (const bytes of ['CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n\r\nmore', 'NONSENSE\r\n\r\n']) {
+      const rude = connect(port, '127.0.0.1', () => rude.write(bytes))
+      const closed = new Promise(resolve => rude.once('close', resolve))
+      rude.once('data', () => rude.resetAndDestroy())
+      await closed
+    }
+    t.is((await ask({ headers: jsonHeaders(), body: talkBody() })).status, 200)
+  })
+})
+
+test('only who waits for it is told to continue: not HTTP/1.0, not other expectations', async t => {
+  await withWorker({}, async (_ask, port) => {
+    const rows = [
+      ['1.1', '100-continue', true],
+      ['1.0', '100-continue', false],
+      ['1.1', 'miracles', false],
+    ] as const
+    for (const [version, expectation, isTold] of rows) {
+      const head = `POST /api/talk HTTP/${version}\r\nHost: localhost\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nConnection: close\r\n`
+      const body = talkBody()
+      const text = await sendRaw(port, `${head}Expect: ${expectation}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      t.is(text.startsWith('HTTP/1.1 100 '), isTold, expectation)
+      t.regex(text, /HTTP\/1\.1 200 OK[\s\S]*"success":true/)
+    }
+  })
+})
+
+test('an answer that is owed goes before what is wrong behind it', async t => {
+  await withWorker({ behaviour: 'slow:300' }, async (_ask, port) => {
+    const head = `POST /api/talk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\n`
+    const first = `${head}Content-Length: ${talkBody().length}\r\n\r\n${talkBody()}`
+    for (const second of [`${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`, 'NONSENSE\r\n\r\n'])
+      t.regex(await sendRaw(port, first + second), /^HTTP\/1\.1 200 OK[\s\S]*"success":true[^\r]*$/)
   })
 })
 
@@ -351,6 +390,10 @@ test('an engine that breaks its contract is invalid_handler_response; a bug is i
 test('slow senders are cut after a while, and others are served meanwhile', async t => {
   t.timeout(60_000)
   await withWorker({}, async (ask, port) => {
+    const refused = sendRaw(
+      port,
+      'POST /api/talk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n{',
+    )
     const slow = connect(port, '127.0.0.1')
     slow.write(
       'POST /api/talk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
@@ -366,5 +409,6 @@ test('slow senders are cut after a while, and others are served meanwhile', asyn
     await closed
     clearInterval(drip)
     t.regex(text, /^HTTP\/1\.1 400 [\s\S]*did not arrive within 10 s/)
+    t.regex(await refused, /^HTTP\/1\.1 413 (?![\s\S]*HTTP\/1\.1)/, 'refused once, while it still came')
   })
 })

@@ -27,6 +27,8 @@ export const answerRaw = (socket: Duplex, instance: string, refusal: Failure): v
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ]
+  // Node no longer listens for the errors of a socket that it hands over, and a caller may reset it at any time.
+  socket.on('error', () => undefined)
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
   // Closing at once could take the answer away from a sender that still sends.
   socket.resume()

@@ -45,7 +45,8 @@ const bytesOf =
         finish(E.left(failure('cancelled', 'The caller hung up before its body was complete.'))),
       )
       request.on('error', () => undefined)
-      if (request.headers.expect !== undefined) response.writeContinue()
+      const waits = /^100-continue$/i.test(request.headers.expect ?? '') && request.httpVersion !== '1.0'
+      if (waits) response.writeContinue()
     })
 
 const parse = (bytes: Buffer): E.Either<Failure, Json> => {

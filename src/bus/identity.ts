@@ -53,7 +53,7 @@ export const authenticate = (host: Host): Authenticate => {
 
 const refused = failure(
   'auth_failed',
-  'The bus secret is missing or wrong. Send it as "Authorization: Bearer <secret>", or talk by the errand command.',
+  'The bus secret is missing or wrong. Send it in the header Authorization as a bearer token, or talk by the errand command.',
 )
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest()

@@ -63,30 +63,38 @@ const createHttpServer = (bus: Bus): Server => {
   })
   const refuseRaw = (socket: Duplex, sentence: string): void =>
     answerRaw(socket, bus.instance.name, failure('invalid_request', sentence))
-  const current = new WeakMap<Duplex, ServerResponse>()
+  // By socket, the last one last: those that are not answered yet, and the newest in any case.
+  const responses = new WeakMap<Duplex, readonly ServerResponse[]>()
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      current.set(request.socket, response)
+      const open = responses.get(request.socket)?.filter(one => !one.writableFinished) ?? []
+      responses.set(request.socket, [...open, response])
       void handle(request, response)
     })
   }
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseRaw(socket, 'CONNECT is not served here.'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerBroken(bus, error, socket, current.get(socket)),
+    answerBroken(bus, error, socket, responses.get(socket)),
   )
   return server
 }
 
 /** What Node could not even parse, or waited for too long. */
-const answerBroken = (bus: Bus, error: NodeJS.ErrnoException, socket: Duplex, current?: ServerResponse): void => {
+const answerBroken = (
+  bus: Bus,
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  responses: readonly ServerResponse[] = [],
+): void => {
   if (error.code === 'ECONNRESET') socket.destroy()
   if (!socket.writable) return
-  if (current && !current.writableFinished && (current.headersSent || current.req.complete)) {
-    // An answer is under way on this socket: it goes first, and nothing can be read behind it.
-    current.once('close', () => socket.destroy())
-    return
-  }
-  answerRaw(socket, bus.instance.name, whyBroken(error))
+  const newest = responses.at(-1)
+  const owed = responses.findLast(one => !one.writableFinished && (one.headersSent || one.req.complete))
+  // Answers that are under way on this socket go first, and nothing can be read behind them.
+  if (owed) owed.once('close', () => socket.destroy())
+  // What was refused while it still came has had its answer.
+  else if (newest?.writableFinished && !newest.req.complete) socket.destroy()
+  else answerRaw(socket, bus.instance.name, whyBroken(error))
 }
 
 const whyBroken = ({ code }: NodeJS.ErrnoException): Failure => {

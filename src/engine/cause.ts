@@ -12,8 +12,8 @@ export const causeOf = (engine: Pick<Engine, 'name' | 'classify'>, end: EngineEn
   const known = told.code === 'engine_cli' ? commonCause(end) : undefined
   const code = known?.code ?? told.code
   const sentence = known?.sentence || told.sentence || unknownCause(engine.name, end)
-  const retryAfterMs =
-    told.retryAfterMs ?? (code === 'rate_limited' ? resetInMs([sentence, end.retry?.reason ?? ''], nowMs) : undefined)
+  const hints = [sentence, end.retry?.reason ?? ''].map(text => text.slice(0, longestText))
+  const retryAfterMs = told.retryAfterMs ?? (code === 'rate_limited' ? resetInMs(hints, nowMs) : undefined)
   return failure(code, sentence, retryAfterMs)
 }
 
@@ -37,7 +37,7 @@ const knownIn = (texts: readonly string[], type = '', status?: number): Known | 
 
 // The order matters: an empty account is often told as a 429 or a 400, a limit is often told next to a login hint.
 const codeOf = (text: string, type: string, status?: number): ErrorCode | undefined => {
-  const words = `${type} ${text}`.replace(paths, ' ')
+  const words = `${type} ${text}`.slice(0, longestText).replace(paths, ' ')
   if (quota.test(words)) return 'quota_exhausted'
   if (markup.test(words)) return undefined
   if (status !== undefined && statuses.has(status)) return statuses.get(status)
@@ -53,8 +53,12 @@ const statuses: ReadonlyMap<number, ErrorCode> = new Map([
   [529, 'rate_limited'],
 ])
 
-// Digits and words inside a path or an address tell nothing; a lone `/login` is no path.
-const paths = /\w+:\/\/\S+|(?:[~.\w-]*)(?:\/[^\s/'"`]+){2,}\/?/g
+// A cause is told early; what follows may be megabytes.
+const longestText = 16 * 1024
+
+// Digits and words inside a path or an address tell nothing; a lone `/login` is no path. A long word is tried from its
+// beginning only: from each of its letters would take time that grows with its square.
+const paths = /\b\w+:\/\/\S+|(?<![~.\w-])[~.\w-]*(?:\/[^\s/'"`]+){2,}\/?/g
 
 // A page instead of an answer comes from a proxy or a bot check, whatever its status says.
 const markup = /<!doctype|<html/i

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts/lib/index.js'
-import { decode, type Json, leaf, sayMismatch } from './decode.ts'
+import { decode, type Json, leaf, type Mismatch, sayMismatch } from './decode.ts'
 import { factsOf } from './error-codes.ts'
 import { type Failure, failure, oneLine } from './failure.ts'
 
@@ -116,10 +116,14 @@ export const decodeTalkRequest = (value: unknown): E.Either<Failure, TalkRequest
   pipe(
     decode(talkRequest, value),
     E.bimap(
-      wrong => failure('invalid_request', `The request is not a talk: ${wrong.map(sayMismatch).join('; ')}.`),
+      wrong => failure('invalid_request', `The request is not a talk: ${wrong.map(sayWrong).join('; ')}.`),
       talk => (Object.is(talk.depth, -0) ? { ...talk, depth: 0 } : talk),
     ),
   )
+
+// The words of a prompt belong in no sentence: sentences are logged.
+const sayWrong = (wrong: Mismatch): string =>
+  sayMismatch(wrong.path === 'prompt' && wrong.found.startsWith('"') ? { ...wrong, found: 'one with them' } : wrong)
 
 const flag = leaf('true or false', (value): value is boolean => typeof value === 'boolean')
 const text = leaf('a string', isString)

@@ -172,3 +172,11 @@ test('without a telling line, the sentence is how it ended', t => {
   ]
   for (const [end, sentence] of rows) t.is(causeOf(engine, end, nowMs).sentence, sentence)
 })
+
+test('a cause is looked for in a time that does not run away, however long the text', t => {
+  const texts = ['a', '/a', '-', 'hit your ', 'again in 1s ', '/a '].map(text => text.repeat(4_000_000 / text.length))
+  const startedAtMs = performance.now()
+  for (const error of texts)
+    causeOf(engine, { result: { kind: 'result', ok: false, error }, noise: '', stderr: '' }, nowMs)
+  t.true(performance.now() - startedAtMs < 5000)
+})

@@ -28,6 +28,7 @@ test('what is no talk is refused with a sentence that names the field and what i
     [{ ...good, prompt: '' }, /prompt must be a non-empty string/],
     [{ ...good, prompt: 'a\0b' }, /prompt must be .* without NUL characters/],
     [{ ...good, prompt: 'a\ud800b' }, /lone surrogates/],
+    [{ ...good, prompt: 'the words of a person\0' }, /^(?!.*the words of a person)/],
     [{ ...good, depth: 0.5 }, /depth must be a non-negative integer, not 0.5/],
     [{ ...good, depth: -1 }, /depth must be a non-negative integer, not -1/],
     [{ ...good, depth: Number.POSITIVE_INFINITY }, /depth must be a non-negative integer/],
