@@ -1,5 +1,6 @@
 import * as t from 'io-ts/lib/index.js'
 import type { ProcessId } from '../process/process-id.ts'
+import { isTurnCost, isTurnTokens } from '../protocol/money.ts'
 import { countColumn, textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import type { ProvedTurn } from './ledger.ts'
@@ -30,8 +31,8 @@ export const noteSeen = (sql: Sql, turn: string, microUsd: number, tokens: numbe
   sql.run(
     `UPDATE turns SET seenMicroUsd = max(seenMicroUsd, ?), seenTokens = max(seenTokens, ?)
      WHERE turn = ? AND state IN ('running', 'ending')`,
-    countOr0(microUsd),
-    countOr0(tokens),
+    isTurnCost(microUsd) ? microUsd : 0,
+    isTurnTokens(tokens) ? tokens : 0,
     turn,
   )
 }
@@ -63,5 +64,3 @@ const provedTurn = t.type({
   depth: countColumn,
   owner: textColumn,
 })
-
-const countOr0 = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0)

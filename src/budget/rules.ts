@@ -1,4 +1,4 @@
-import { type MicroUsd, maxTurnMicroUsd } from '../protocol/money.ts'
+import { isTurnCost, isTurnTokens, type MicroUsd, maxTurnMicroUsd, maxTurnTokens } from '../protocol/money.ts'
 import type { Allowance, Basis, Budget, Cost, Limits } from './budget.ts'
 
 /** The scope of all instances together. */
@@ -98,31 +98,35 @@ export interface Charge {
 /** What a turn is charged in the end: its true cost, also past its hold; where nobody can tell it, its hold. */
 export const chargeOf = (spent: Spent): Charge => {
   const { cost, limits, held, seenMicroUsd } = spent
-  const basis = isSound(cost.microUsd) ? cost.basis : 'unknown'
+  const basis = isTurnCost(cost.microUsd) ? cost.basis : 'unknown'
   const tokens = tokensOf(spent, basis)
   if (basis === 'none') return { microUsd: 0, basis, tokens }
   if (basis !== 'unknown') return { microUsd: cost.microUsd, basis, tokens }
   const limited = limits.budget?.microUsd !== undefined || limits.total?.microUsd !== undefined
-  const seen = Math.max(seenMicroUsd, isSound(cost.microUsd) ? cost.microUsd : 0)
+  const seen = Math.max(seenMicroUsd, isTurnCost(cost.microUsd) ? cost.microUsd : 0)
   return { microUsd: limited ? Math.max(held.microUsd ?? 0, seen) : 0, basis, tokens }
 }
 
 // A turn that succeeded has told its tokens, even where its model has no price.
 const tokensOf = ({ limits, held, tokens, seenTokens, succeeded }: Spent, basis: Basis): number => {
-  const told = Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : 0
+  const told = isTurnTokens(tokens) ? tokens : 0
   const known = told === tokens && (basis !== 'unknown' || (succeeded && told > 0))
   if (known) return told
   const limited = limits.budget?.tokens !== undefined || limits.total?.tokens !== undefined
   return Math.max(limited ? (held.tokens ?? 0) : 0, told, seenTokens)
 }
 
-const isSound = (microUsd: MicroUsd): boolean =>
-  Number.isSafeInteger(microUsd) && microUsd >= 0 && microUsd <= maxTurnMicroUsd
+// No turn may hold more than it can be said to cost, whatever is left.
+const most = { microUsd: maxTurnMicroUsd, tokens: maxTurnTokens } as const
 
-const least = (cap: number | undefined, measures: readonly Measure[], dimension: Dimension): number | undefined => {
+const least = (
+  cap: number | undefined,
+  measures: readonly Measure[],
+  dimension: keyof typeof most,
+): number | undefined => {
   const lefts = measures
     .filter(measure => measure.dimension === dimension)
     .map(({ limit, used, held }) => limit - used - held)
   const all = cap === undefined ? lefts : [cap, ...lefts]
-  return all.length === 0 ? undefined : Math.min(...all)
+  return all.length === 0 ? undefined : Math.min(most[dimension], ...all)
 }

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { isTurnCost } from '../protocol/money.ts'
 import type { Sql } from '../store/sql.ts'
 import { keepAnswer } from './answers.ts'
 import { replaceHold, scopesOf } from './balances.ts'
@@ -46,7 +47,7 @@ const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void =
     charge.microUsd,
     charge.basis,
     charge.tokens,
-    Number.isSafeInteger(seen) && seen > 0 ? seen : 0,
+    isTurnCost(seen) ? seen : 0,
     ended.model ?? null,
     ended.session ?? null,
     ended.turn,

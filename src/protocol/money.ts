@@ -4,6 +4,15 @@ export type MicroUsd = number
 /** The most that one turn may be said to cost, $10,000. More is taken for a mistake of the one who said it. */
 export const maxTurnMicroUsd: MicroUsd = 10_000_000_000
 
+/** The same for tokens. Sums of larger ones could leave the safe integers, and then no ledger could read them. */
+export const maxTurnTokens = 10_000_000_000
+
+export const isTurnCost = (microUsd: MicroUsd): boolean => isCount(microUsd, maxTurnMicroUsd)
+
+export const isTurnTokens = (tokens: number): boolean => isCount(tokens, maxTurnTokens)
+
+const isCount = (count: number, most: number): boolean => Number.isSafeInteger(count) && count >= 0 && count <= most
+
 const microPerUsd = 1_000_000
 
 // 0.07 * 1e6 is 70000.00000000001: what lies below a millionth of a micro-dollar is the float's, not the provider's.

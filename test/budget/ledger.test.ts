@@ -1,5 +1,6 @@
 import test from 'ava'
 import { turnRecord, turnRecords } from '../../src/budget/turns.ts'
+import { maxTurnMicroUsd, maxTurnTokens } from '../../src/protocol/money.ts'
 import { left, right } from '../store/folder.ts'
 import { budget, charge, ended, entry, openDesk, usd } from './desk.ts'
 
@@ -249,4 +250,18 @@ test('a refusal for an empty budget writes nothing and is quick', async t => {
   const eachMs = (performance.now() - startMs) / 2000
   t.log(`${(eachMs * 1000).toFixed(1)} µs`)
   t.true(eachMs < 1, 'far less than a transaction on a disk')
+})
+
+test('whatever turns say, and however much they may hold, the sums stay readable', async t => {
+  const { ledger, state } = await openDesk(t)
+  const endless = budget({ microUsd: usd(1e9), tokens: Number.MAX_SAFE_INTEGER })
+  for (let turn = 0; turn < 12; turn++) {
+    const one = entry(`t${turn}`, { limits: turn % 2 === 0 ? endless : {} })
+    right(await ledger.enter(one, true)())
+    right(await ledger.seen(one.turn, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)())
+    const basis = turn % 3 === 0 ? 'unknown' : 'reported'
+    right(await ledger.settle(ended(one.turn, Number.MAX_SAFE_INTEGER, basis, 'success', Number.MAX_SAFE_INTEGER))())
+  }
+  const { spentMicroUsd, tokens, turns } = await state({ instance: 'worker' })
+  t.deepEqual([spentMicroUsd, tokens, turns], [6 * maxTurnMicroUsd, 6 * maxTurnTokens, 12])
 })

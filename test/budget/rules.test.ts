@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { Budget, Limits } from '../../src/budget/budget.ts'
 import { type Balance, chargeOf, judge, type Scope } from '../../src/budget/rules.ts'
-import { microUsdFrom } from '../../src/protocol/money.ts'
+import { maxTurnMicroUsd, maxTurnTokens, microUsdFrom } from '../../src/protocol/money.ts'
 import { usd } from './desk.ts'
 
 const empty: Balance = {
@@ -55,6 +55,10 @@ test('a hold is the least of the cap of a turn and what is left in either scope'
   t.deepEqual(hold([own, all], { maxTurnMicroUsd: usd(0.25), maxTurnTokens: 10 }), { microUsd: usd(0.25), tokens: 10 })
   t.deepEqual(hold([], { maxTurnMicroUsd: usd(0.25) }), { microUsd: usd(0.25) })
   t.deepEqual(hold([], {}), {})
+  const endless = scope({ microUsd: usd(1e9), tokens: Number.MAX_SAFE_INTEGER })
+  const most = { microUsd: maxTurnMicroUsd, tokens: maxTurnTokens }
+  t.deepEqual(hold([endless], {}), most, 'more than a turn can be said to cost is never held')
+  t.deepEqual(hold([endless], { maxTurnMicroUsd: usd(1e9), maxTurnTokens: Number.MAX_SAFE_INTEGER }), most)
 })
 
 const limited: Limits = { budget: { microUsd: usd(1), tokens: 1000, per: 'total' } }
@@ -109,6 +113,6 @@ test('what is no number is never one: it is unknown, and gives no money back', t
     const charged = chargeOf({ ...spent, cost: { microUsd, basis: 'reported' } })
     t.deepEqual(charged, { microUsd: usd(0.25), basis: 'unknown', tokens: 50 }, String(microUsd))
   }
-  for (const tokens of [-1, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
+  for (const tokens of [-1, Number.NaN, Number.POSITIVE_INFINITY, 0.5, maxTurnTokens + 1, Number.MAX_SAFE_INTEGER])
     t.is(chargeOf({ ...spent, tokens }).tokens, 400, String(tokens))
 })
