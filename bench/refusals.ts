@@ -60,7 +60,7 @@ export const refusals = async (): Promise<readonly Row[]> => {
       what: `refusals per second, ${what}`,
       floor: floor.toFixed(0),
       ours: `${median(perSecond(what)).toFixed(0)} (${(share * 100).toFixed(0)} %)`,
-      goal: `≥ ${goal * 100} %`,
+      goal: `≥ ${Math.round(goal * 100)} %`,
       met: share >= goal,
     }
   })
