@@ -15,7 +15,12 @@ const refusal = () => {
       'install a newer one from https://nodejs.org, or start it as `npx errand …` in a checkout, which brings its own.'
     )
   }
-  return undefined
+  try {
+    process.cwd()
+    return undefined
+  } catch {
+    return 'The folder that this shell stands in does not exist any more. Go to another one, or back into it: cd "$PWD".'
+  }
 }
 
 // Early versions of Node 24 say this on every start; every other warning stays.

@@ -1,9 +1,9 @@
 import fs from 'node:fs'
 import { type Command, CommanderError } from 'commander'
-import { usageExitStatus } from '../protocol/error-codes.ts'
+import { lostExitStatus, usageExitStatus } from '../protocol/error-codes.ts'
 import { tellBug } from './bug.ts'
 import { type Chosen, program } from './program.ts'
-import { ownTerminal } from './terminal.ts'
+import { ownTerminal, type Terminal } from './terminal.ts'
 
 /** The command line: parses it, runs the one command that it names, and ends the process with its exit status. */
 export const main = async (): Promise<void> => {
@@ -12,11 +12,11 @@ export const main = async (): Promise<void> => {
   const errand = program(terminal, version(), command => {
     chosen = command
   })
-  const onBug = (bug: unknown) => void tellBug(terminal, bug, errand.opts()).then(end)
+  const onBug = (bug: unknown) => void tellBug(terminal, bug, errand.opts()).then(status => end(terminal, status))
   process.on('uncaughtException', onBug)
   process.on('unhandledRejection', onBug)
   const wrong = parse(errand, process.argv.slice(2))
-  end(wrong ?? (await chosen().catch(bug => tellBug(terminal, bug, errand.opts()))))
+  end(terminal, wrong ?? (await chosen().catch(bug => tellBug(terminal, bug, errand.opts()))))
 }
 
 /** The exit status where there is nothing to run: help and version were printed, or the command line is wrong. */
@@ -31,9 +31,19 @@ const parse = (errand: Command, argv: readonly string[]): number | undefined => 
   }
 }
 
-// What was written goes out before the process does.
-const end = (status: number): void => {
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(status)))
+// What was written goes out before the process does; that it could not is heard a moment later.
+const end = (terminal: Terminal, status: number): void => {
+  process.stdout.write('', () => setImmediate(leave, terminal, status))
+}
+
+const leave = (terminal: Terminal, status: number): void => {
+  const lost = terminal.lost()
+  if (lost !== undefined) {
+    terminal.say(
+      `errand: What should stand on stdout could not be written (${lost}). \`errand log TURN --text\` repeats an answer.`,
+    )
+  }
+  process.stderr.write('', () => process.exit(status === 0 && lost !== undefined ? lostExitStatus : status))
 }
 
 // src/cli/main.ts in a checkout, dist/src/cli/main.js when compiled.

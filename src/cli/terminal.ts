@@ -17,6 +17,8 @@ export interface Terminal {
   /** Raw, for a line that is drawn again. */
   readonly draw: (text: string) => void
   readonly dim: (text: string) => string
+  /** Why something printed on stdout was lost, where it was: a full disk. */
+  readonly lost: () => string | undefined
   /** Calls back for each Ctrl-C, SIGTERM or hang-up, until the returned function is called. */
   readonly onSignal: (heard: (signal: StopSignal) => void) => () => void
 }
@@ -41,18 +43,27 @@ export const ownTerminal = (process: NodeJS.Process): Terminal => {
   const { NO_COLOR, TERM, CI } = process.env
   const watched = stderr.isTTY === true
   const plain = Boolean(NO_COLOR) || TERM === 'dumb'
-  // A reader that went away (`errand log | head`) is no mistake: the rest is written to nobody.
-  for (const stream of [stdout, stderr]) stream.on('error', ignoreBrokenPipe)
+  let printed = false
+  let lost: string | undefined
+  stdout.on('error', error => {
+    if (printed && !isReaderGone(error)) lost ??= error.message
+  })
+  // Where stderr cannot be written, nothing can be said.
+  stderr.on('error', () => {})
   return {
     where: surroundings(),
     typed: stdin.isTTY === true,
     watched,
     animated: watched && !CI && TERM !== 'dumb',
     stdin,
-    out: line => stdout.write(`${line}\n`),
+    out: line => {
+      printed = true
+      stdout.write(`${line}\n`)
+    },
     say: line => stderr.write(`${line}\n`),
     draw: text => stderr.write(text),
     dim: text => (watched && !plain ? `\u001b[2m${text}\u001b[22m` : text),
+    lost: () => lost,
     onSignal: heard => {
       for (const signal of stopSignals) process.on(signal, heard)
       return () => {
@@ -62,6 +73,5 @@ export const ownTerminal = (process: NodeJS.Process): Terminal => {
   }
 }
 
-const ignoreBrokenPipe = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error
-}
+// A reader that went away (`errand log | head`) and a terminal that was closed are no mistake: the rest is for nobody.
+const isReaderGone = ({ code }: NodeJS.ErrnoException): boolean => code === 'EPIPE' || code === 'EIO'

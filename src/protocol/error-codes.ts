@@ -53,5 +53,8 @@ export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(er
 /** The exit status of a command line that is wrong; not a code of the bus. */
 export const usageExitStatus = 64
 
-/** A code that we do not know is taken as retryable, unless the wire says otherwise (design: tolerant reading). */
+/** All went well, but the answer could not be written to stdout (EX_IOERR); not a code of the bus either. */
+export const lostExitStatus = 74
+
+/** A code that we do not know is taken as retryable, unless the wire says otherwise. */
 export const factsOf = (code: string): CodeFacts => (isErrorCode(code) ? errorCodes[code] : errorCodes.unknown)
