@@ -29,7 +29,7 @@ export const turnRecord = (store: Store, nowMs: number, id: string): TE.TaskEith
         ? [exact]
         : sql.all(turnRecordRow, `${select} WHERE turn >= ? AND turn < ? LIMIT 2`, id, `${id}\u{10FFFF}`)
       const [turn, another] = found
-      if (another) return E.left(failure('invalid_request', `More than one turn begins with ${id}; give more of it.`))
+      if (another) return E.left(failure('invalid_request', `More than one turn begins with "${id}"; give more of it.`))
       const answer = turn && answerOf(sql, turn.turn, nowMs)
       return E.right(turn && { ...turn, ...(answer === undefined ? {} : { answer }) })
     }),

@@ -1,7 +1,7 @@
 import type { BudgetState } from '../budget/ledger.ts'
 import { showLimit, showSpent, usdFrom } from '../protocol/money.ts'
 
-/** One budget for programs (design: `errand budget --json`). */
+/** One budget for programs (`errand budget --json`). */
 export const budgetJson = (state: BudgetState) => ({
   instance: state.instance,
   spentUsd: usdFrom(state.spentMicroUsd),

@@ -40,7 +40,7 @@ export const dryRun = async (
     return 0
   }
   terminal.out(`${from} would ask ${name} (${engine}) in ${cwd}, at depth ${depth + 1}, ${bytes} bytes.`)
-  terminal.out(launches.length > 0 ? `Launched for it: ${launches.join(', ')}.` : 'Nothing would be launched.')
+  terminal.out(launches.length > 0 ? `To be launched for it: ${launches.join(', ')}.` : 'Nothing would be launched.')
   if (budget !== undefined) terminal.out(`Spent by ${name}: ${spentOf(budget)}.`)
   return 0
 }

@@ -13,6 +13,10 @@ import { withState } from './with-state.ts'
 
 /** Lists the turns, or shows one of them. */
 export const log = async (terminal: Terminal, id: string | undefined, options: LogOptions): Promise<number> => {
+  if (id === '') {
+    terminal.say('errand: TURN must be the id of a turn, or its beginning, not an empty string.')
+    return usageExitStatus
+  }
   if (id === undefined && options.text === true) {
     terminal.say('errand: --text needs the turn whose answer is to be printed, such as `errand log 3f9c --text`.')
     return usageExitStatus

@@ -53,12 +53,12 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     ],
   )
     .argument('<name>', 'an instance of budgets.json')
-    .argument('[prompt...]', 'what to ask; what is piped in is added to it')
+    .argument('[prompt...]', 'what to ask; after -- if it begins with a dash; what is piped in is added to it')
     .option('--from <name>', 'speak as this instance (default: operator)')
     .addOption(new Option('--depth <n>', "the caller's own depth (default: 0)").argParser(count('a depth')))
     .option('--timeout <time>', 'give up after this long, such as 90s or 10m (default: as long as it takes)')
     .addOption(
-      new Option('--retry <n>', 'repeat up to n times, only what cannot run twice').argParser(
+      new Option('--retry <n>', 'repeat up to n times, while trying again may help').argParser(
         count('a number of times'),
       ),
     )
@@ -115,7 +115,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     .argument('[turn]', 'the id of a turn, or its beginning')
     .option('--text', 'print the answer of the turn (kept for 24 hours)')
     .addOption(
-      new Option('-n, --limit <n>', 'how many turns to list').default(50).argParser(count('a number of turns')),
+      new Option('-n, --limit <n>', 'how many turns to list').default(50).argParser(count('a number of turns', 1)),
     )
     .action((turn: string | undefined, options: LogOptions) =>
       choose(async () => (await import('./log.ts')).log(terminal, turn, { ...errand.opts(), ...options })),
@@ -143,16 +143,24 @@ Examples:
   errand talk reviewer "Review the src folder"
   git diff | errand talk reviewer "look at this"
   errand up                     keep the instances running, in another terminal
-  errand log                    what was asked, answered and paid
+  errand log                    who asked whom, what came of it, and what it cost
 
-Exit status: 0 done, 64 wrong command line, 65 bad request, 70 state, 75 try again later, 77 not allowed or no budget
-left, 78 configuration, 130 Ctrl-C.`
+Exit status:
+  0   done
+  64  wrong command line
+  65  wrong request, prompt or budgets.json
+  70  cancelled, or the state folder cannot be trusted
+  74  the output could not be written
+  75  failed, and trying again may help
+  77  not allowed, or the budget is used up
+  78  the instance is disabled, its CLI is not logged in, or its account is empty
+  130 Ctrl-C`
 
 const count =
-  (what: string) =>
+  (what: string, least = 0) =>
   (text: string): number => {
-    if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError(`It must be ${what}: 0 or more, in digits.`)
-    return Number(text)
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
+    throw new InvalidArgumentError(`It must be ${what}: ${least} or more, in digits.`)
   }
 
 const speakPlainly = (command: Command, terminal: Terminal): Command => {

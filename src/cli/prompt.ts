@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { warn } from './refuse.ts'
 import type { Terminal } from './terminal.ts'
 
 const noticeAfterMs = 2000
@@ -14,6 +16,9 @@ export const readPrompt =
       return E.left(
         failure('request_too_large', `What was piped in is longer than ${limitBytes} bytes (bus.bodyLimit).`),
       )
+    }
+    if (piped.includes('\0')) {
+      return E.left(failure('invalid_request', 'What was piped in is not text: there are NUL characters in it.'))
     }
     const parts = [words ?? '', piped].filter(part => part.trim() !== '')
     return parts.length > 0
@@ -42,5 +47,7 @@ const readPiped = async (terminal: Terminal, limitBytes: number): Promise<string
   } finally {
     clearTimeout(notice)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  const all = Buffer.concat(chunks)
+  if (!isUtf8(all)) warn(terminal, ['what was piped in is not all UTF-8; the bytes that are not go as "\uFFFD".'])
+  return all.toString('utf8')
 }

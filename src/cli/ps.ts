@@ -63,6 +63,6 @@ const askAfter = async ({ name, url }: Registered): Promise<Health> =>
 const stateOf = ({ life, stopping, url }: Registered, health: Health): string => {
   if (life === 'elsewhere') return 'elsewhere'
   if (stopping) return 'stopping'
-  if (url === undefined) return 'starting'
+  if (url === undefined) return 'not listening'
   return health?.status ?? 'silent'
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Config } from '../config/config.ts'
+import { isFolder } from '../config/is-folder.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
 import { durationMs } from '../config/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
@@ -20,7 +21,7 @@ import { configOf } from './with-state.ts'
 export const talk = async (terminal: Terminal, name: string, words: string, options: TalkOptions): Promise<number> => {
   const timeoutMs = durationMs(options.timeout ?? '0s')
   if (timeoutMs === undefined || (options.timeout !== undefined && timeoutMs === 0)) {
-    terminal.say(`errand: --timeout must be a time such as 90s, 10m or 1h, not "${options.timeout}".`)
+    terminal.say(`errand: --timeout must be a time such as 90s, 10m or 1h, at most 24d, not "${options.timeout}".`)
     return usageExitStatus
   }
   const config = await configOf(terminal, options)()
@@ -29,14 +30,23 @@ export const talk = async (terminal: Terminal, name: string, words: string, opti
   if (!config.right.instances.has(name)) {
     return answerFailure(terminal, noSuchInstance(config.right, name), name, options)
   }
+  const cwd = options.cwd === undefined ? undefined : resolve(terminal.where.folder, options.cwd)
+  if (cwd !== undefined && !(await isFolder(cwd)())) {
+    return answerFailure(
+      terminal,
+      failure('invalid_request', `--cwd must name a folder, and ${cwd} is none.`),
+      name,
+      options,
+    )
+  }
   const prompt = await readPrompt(terminal, words, config.right.bodyLimitBytes)()
   if (E.isLeft(prompt)) return answerFailure(terminal, prompt.left, name, options)
-  const opened = await openState(workingIn(config.right, name, options.cwd, terminal), terminal.where)()
+  const opened = await openState(workingIn(config.right, name, cwd), terminal.where)()
   if (E.isLeft(opened)) return answerFailure(terminal, opened.left, name, options)
   const caller = callerOf(terminal)
   try {
     if (options.dryRun === true) return await dryRun(terminal, opened.right, name, prompt.right, options)
-    const runs = options.cwd === undefined ? E.right(undefined) : await runsNot(opened.right, name)
+    const runs = cwd === undefined ? E.right(undefined) : await runsNot(opened.right, name)
     if (E.isLeft(runs)) return answerFailure(terminal, runs.left, name, options)
     const status = await askAndAnswer(terminal, opened.right, name, prompt.right, options, timeoutMs, caller.signal)
     return caller.status() ?? status
@@ -82,10 +92,9 @@ const runsNot = async ({ registry }: State, name: string): Promise<E.Either<Fail
       )
 }
 
-const workingIn = (config: Config, name: string, folder: string | undefined, terminal: Terminal): Config => {
+const workingIn = (config: Config, name: string, cwd: string | undefined): Config => {
   const target = config.instances.get(name)
-  if (folder === undefined || target === undefined) return config
-  const cwd = resolve(terminal.where.folder, folder)
+  if (cwd === undefined || target === undefined) return config
   return { ...config, instances: new Map([...config.instances, [name, { ...target, cwd }]]) }
 }
 

@@ -2,7 +2,7 @@ import type { TurnRecord } from '../budget/ledger.ts'
 import { showSpent, usdFrom } from '../protocol/money.ts'
 import { showMoment, showSpan } from './span.ts'
 
-/** One turn for programs (design: `errand log --json`). */
+/** One turn for programs (`errand log --json`). */
 export const turnJson = (turn: TurnRecord) => ({
   turn: turn.turn,
   root: turn.root,

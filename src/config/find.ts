@@ -7,6 +7,7 @@ import { failure } from '../protocol/failure.ts'
 import type { Config, Mistakes } from './config.ts'
 import { decodeConfig } from './decode-config.ts'
 import type { Surroundings } from './surroundings.ts'
+import { whyUnreadable } from './why-unreadable.ts'
 
 const fileName = 'budgets.json'
 
@@ -30,7 +31,8 @@ const find =
     }
   }
 
-const remedy = 'Go to the folder that has one, or name it: --config FILE, or the variable ERRAND_CONFIG.'
+const remedy =
+  'Write one (README.md shows how), go to the folder that has one, or name it: --config FILE, or the variable ERRAND_CONFIG.'
 
 const read =
   (told: string, wasFound: boolean): TE.TaskEither<Mistakes, { readonly content: string; readonly file: string }> =>
@@ -40,18 +42,10 @@ const read =
       const file = await realpath(told)
       return E.right({ file, content: await readFile(file, 'utf8') })
     } catch (error) {
-      const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-      const more = why === 'ENOENT' && !wasFound ? ` ${remedy}` : ''
-      return mistake(`${told} cannot be read (${reasons.get(why) ?? why}).${more}`)
+      const more = !wasFound && !(await exists(told)) ? ` ${remedy}` : ''
+      return mistake(`${told} cannot be read (${whyUnreadable(error)}).${more}`)
     }
   }
-
-const reasons = new Map([
-  ['ENOENT', 'there is no such file'],
-  ['EACCES', 'no permission'],
-  ['EISDIR', 'it is a folder'],
-  ['ENOTDIR', 'a part of its path is no folder'],
-])
 
 const mistake = (sentence: string): E.Either<Mistakes, never> => E.left([failure('invalid_request', sentence)])
 

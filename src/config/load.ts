@@ -1,6 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import type * as T from 'fp-ts/lib/Task.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Instance } from '../bus/instance.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -9,8 +8,10 @@ import { loadPricer } from '../engine/prices.ts'
 import type { PriceOf } from '../engine/settings.ts'
 import { failure } from '../protocol/failure.ts'
 import type { Config, InstanceConfig, Mistakes } from './config.ts'
+import { isFolder } from './is-folder.ts'
 import { programOnPath } from './program.ts'
 import type { Surroundings } from './surroundings.ts'
+import { whyUnreadable } from './why-unreadable.ts'
 
 /** An instance that can be served. */
 export interface Loaded {
@@ -92,7 +93,9 @@ const missing = async (
   const folder = await isFolder(cwd)()
   const found = await programOnPath(program, where.environment)()
   return [
-    ...(folder ? [] : [`instances.${name}: its folder ${cwd} does not exist, so its turns will fail.`]),
+    ...(folder
+      ? []
+      : [`instances.${name}: there is no folder ${cwd}, so its turns will fail. Make it, or mend "cwd".`]),
     ...(found
       ? []
       : [
@@ -105,20 +108,9 @@ const readInstructions = async (file: string): Promise<E.Either<string, string>>
   try {
     return E.right(await readFile(file, 'utf8'))
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return E.left(`the instructions ${file} cannot be read (${why}).`)
+    return E.left(`the instructions ${file} cannot be read (${whyUnreadable(error)}).`)
   }
 }
-
-const isFolder =
-  (file: string): T.Task<boolean> =>
-  async () => {
-    try {
-      return (await stat(file)).isDirectory()
-    } catch {
-      return false
-    }
-  }
 
 const wrongIn = ({ name }: InstanceConfig, what: string): string => `instances.${name}: ${what}`
 

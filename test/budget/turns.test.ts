@@ -66,7 +66,7 @@ test('a turn is found by the beginning of its id, where that is no other’s', a
   t.is(right(await find('zz')), undefined)
   const refusal = left(await find('a'))
   t.is(refusal.code, 'invalid_request')
-  t.regex(refusal.sentence, /More than one turn begins with a/)
+  t.regex(refusal.sentence, /More than one turn begins with "a"/)
 })
 
 test('an answer is kept for a day, cut at a character', async t => {

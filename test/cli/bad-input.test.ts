@@ -94,6 +94,26 @@ test('a prompt that is longer than the bus takes', async t => {
   refusedWith(t, await errand(place, ['talk', 'worker'], { input: 'x'.repeat(1001) }), 65, '1000 bytes', 'bodyLimit')
 })
 
+test('what is piped in and is no text', async t => {
+  const place = placeOf(t, { worker: shell('touch ran; cat') })
+  const binary = Buffer.from([0x7f, 0x45, 0x00, 0xff])
+  refusedWith(t, await errand(place, ['talk', 'worker'], { input: binary }), 65, 'piped in', 'NUL')
+  t.false(fs.existsSync(path.join(place.folder, 'ran')))
+  const latin1 = await errand(place, ['talk', 'worker'], { input: Buffer.from('gr\u00fcn', 'latin1') })
+  t.is(latin1.stdout, 'gr\uFFFDn\n')
+  t.regex(latin1.stderr, /^errand: warning: what was piped in is not all UTF-8.*\n$/)
+})
+
+test('a --cwd that is no folder', async t => {
+  const place = placeOf(t, { worker })
+  const file = place.write('file', '')
+  for (const cwd of ['file', 'gone']) {
+    const ran = await errand(place, ['talk', 'worker', 'hi', '--cwd', cwd])
+    refusedWith(t, ran, 65, '--cwd must name a folder', path.join(path.dirname(file), cwd))
+  }
+  t.deepEqual(JSON.parse((await errand(place, ['log', '--json'])).stdout), [])
+})
+
 test('a state folder that cannot be made', async t => {
   const place = placeOf(t, { worker })
   fs.writeFileSync(place.stateHome, 'a file where the folder should be')

@@ -31,7 +31,7 @@ export interface Running {
 }
 
 export interface RunOptions {
-  readonly input?: string
+  readonly input?: string | Uint8Array
   /** Nobody closes the pipe on its stdin. */
   readonly open?: boolean
   readonly environment?: Readonly<Record<string, string>>

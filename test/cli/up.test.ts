@@ -88,6 +88,8 @@ test('a turn may end in the grace after the first signal', async t => {
   await until('the turn runs', () => fs.existsSync(path.join(place.folder, 'here')))
   running.child.kill('SIGTERM')
   await untilStopping(urlIn(await running.says('listens on')))
+  const [shown] = JSON.parse((await errand(place, ['ps', '--json'])).stdout)
+  t.like(shown, { instance: 'worker', url: null, state: 'not listening' })
   place.write('go', '')
   t.deepEqual(await talk.ended, { status: 0, stdout: 'finished\n', stderr: '' })
   t.is((await running.ended).status, 0)
