@@ -101,13 +101,24 @@ const isEvent = (value: unknown): value is EngineEvent => {
   }
 }
 
-const events = leaf(
+const isEvents = (value: unknown): value is readonly EngineEvent[] => Array.isArray(value) && value.every(isEvent)
+
+// The one that is wrong is named: its author sees all of them as right.
+const events = new t.Type<readonly EngineEvent[], readonly EngineEvent[], unknown>(
   'a list of engine events',
-  (value): value is readonly EngineEvent[] => Array.isArray(value) && value.every(isEvent),
+  isEvents,
+  (value, context) => {
+    if (isEvents(value)) return t.success(value)
+    if (!Array.isArray(value)) return t.failure(value, context)
+    const wrong: unknown = value.find(event => !isEvent(event))
+    const key = isFields(wrong) ? `an event of kind ${JSON.stringify(wrong['kind'])}` : 'an event'
+    return t.failure(wrong, [...context, { key, type: t.unknown }], 'as docs/engines.md lists it')
+  },
+  same => same,
 )
 
 const why = leaf(
-  'a failure',
+  'a failure with a code of docs/protocol.md and a sentence',
   (value): value is Failure =>
     isFields(value) &&
     isText(value['code']) &&

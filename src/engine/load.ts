@@ -47,7 +47,10 @@ const fromFile = (path: string): TE.TaskEither<string, Engine> =>
   pipe(
     TE.tryCatch(
       () => stat(path),
-      error => `The engine file ${path} cannot be read: ${said(error)}. Mend "engine" in budgets.json.`,
+      error =>
+        isAbsent(error)
+          ? `There is no engine file ${path}. Mend "engine" in budgets.json.`
+          : `The engine file ${path} cannot be read: ${said(error)}.`,
     ),
     TE.chain(() =>
       TE.tryCatch(
@@ -101,6 +104,8 @@ const engineModule = t.type({
     }),
   ]),
 })
+
+const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 const said = (error: unknown): string =>
   oneLine(error instanceof Error ? error.message : String(error)).replace(/[.\s]+$/, '')

@@ -97,7 +97,7 @@ for (const [what, text, says] of refused) {
 test('a file that is not there', async t => {
   const folder = await folderWith(t, {})
   const loaded = await loadEngine('./gone.ts', folder)()
-  t.true(E.isLeft(loaded) && loaded.left.includes(join(folder, 'gone.ts')) && loaded.left.includes('ENOENT'))
+  t.true(E.isLeft(loaded) && loaded.left.includes(join(folder, 'gone.ts')) && loaded.left.includes('Mend "engine"'))
 })
 
 const unknown: readonly (readonly [name: string, meant: string | undefined])[] = [
