@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { ensureStateFolder } from '../store/state-folder.ts'
 import type { BudgetsText, InstanceText } from './codec.ts'
 import type { Config, Mistakes } from './config.ts'
 import { decodeBudgets, fillConfig } from './decode-config.ts'
@@ -12,7 +13,7 @@ import { fromFolder } from './fill.ts'
 import type { Surroundings } from './surroundings.ts'
 import { isEngineFile } from './warnings.ts'
 
-/** The content of a budgets.json as an object (design §9). */
+/** The content of a budgets.json as an object. */
 export interface BudgetsJson extends Omit<BudgetsText, 'instances'> {
   readonly instances: Readonly<Record<string, InstanceText>>
 }
@@ -53,10 +54,12 @@ const anchor = (text: InstanceText, folder: string): InstanceText => ({
 })
 
 const write = (file: string, content: string): TE.TaskEither<Failure, void> =>
-  TE.tryCatch(
-    async () => {
-      await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-      await writeFile(file, content, { mode: 0o600 })
-    },
-    error => failure('write_permission', `The state folder cannot be written: ${String(error)}.`),
+  pipe(
+    TE.fromEither(ensureStateFolder(path.dirname(file))),
+    TE.chain(() =>
+      TE.tryCatch(
+        () => writeFile(file, content, { mode: 0o600 }),
+        (error): Failure => failure('write_permission', `The state folder cannot be written: ${String(error)}.`),
+      ),
+    ),
   )

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import path from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { fileFailure } from './store-failure.ts'
@@ -9,7 +10,7 @@ import { fileFailure } from './store-failure.ts'
  */
 export const ensureStateFolder = (folder: string): E.Either<Failure, void> => {
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    make(folder)
     const what = fs.lstatSync(folder)
     if (what.isSymbolicLink()) return refuse(folder, 'is a symbolic link', 'name the folder itself in "stateDir"')
     if (!what.isDirectory()) return refuse(folder, 'is not a folder', 'move it away, or name another "stateDir"')
@@ -27,6 +28,19 @@ export const ensureStateFolder = (folder: string): E.Either<Failure, void> => {
     const known = fileFailure(folder, cause)
     if (known) return E.left(known)
     throw cause
+  }
+}
+
+// Not mkdir's own `recursive`: in a file system that makes no folders (/proc) it goes round for ever.
+const make = (folder: string): void => {
+  if (fs.existsSync(folder)) return
+  const above = path.dirname(folder)
+  if (above !== folder) make(above)
+  try {
+    fs.mkdirSync(folder, 0o700)
+  } catch (cause) {
+    // Another process may have made it just now.
+    if (!fs.existsSync(folder)) throw cause
   }
 }
 

@@ -24,6 +24,13 @@ test('a state folder that others could write, or lead elsewhere, is refused', as
   t.deepEqual(fs.readdirSync(open), [])
 })
 
+const withProc = fs.existsSync('/proc/self') ? test : test.skip
+
+withProc('a state folder where none can be made is refused at once', async t => {
+  const refusal = left(await openStore('/proc/errand/state')())
+  t.true(refusal.sentence.includes('/proc/errand/state'), refusal.sentence)
+})
+
 const isRoot = process.getuid?.() === 0
 const asRoot = isRoot ? test : test.skip
 const asUser = isRoot ? test.skip : test
