@@ -75,7 +75,7 @@ export interface OpenTurn {
 export interface Ledger {
   /**
    * Admits an entry: refuses it, runs it (`slotFree` and money left), or records it as waiting. One with a parent may wait
-   * only if a turn that holds what it waits for has no unfinished child talk; else `busy` (design §8).
+   * only if a turn that holds what it waits for has no unfinished child talk; else `busy`.
    */
   readonly enter: (entry: Entry, slotFree: boolean) => TE.TaskEither<Failure, Entered>
   /** Tries again for one that waits and has its slot now. */

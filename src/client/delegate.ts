@@ -96,7 +96,7 @@ export const refusedReply = (why: Failure, target: string): Reply => ({
   gone: false,
 })
 
-/** The body decides, whatever the status (design §4). */
+/** The body decides, whatever the status. */
 const read = (
   answer: Received,
   facts: { readonly fromInstance: string; readonly durationMs: number },

@@ -16,7 +16,7 @@ const health = t.type({
   oldestTurnMs: t.union([t.number, t.null, t.undefined]),
 })
 
-/** What `GET /api/health` tells (design §5). */
+/** What `GET /api/health` tells. */
 export type Health = t.TypeOf<typeof health>
 
 const limitBytes = 64 * 1024

@@ -95,7 +95,7 @@ const clashingPorts = (value: Readonly<Record<string, unknown>>, context: t.Cont
 
 const bus = strict({ bodyLimit: m.size, stateDir: m.text, secret: m.flag }, [])
 
-/** The whole of budgets.json (design §9). */
+/** The whole of budgets.json. */
 export const budgetsFile = strict({ $schema: m.text, budget: m.budget, bus, instances }, ['instances'])
 
 export type BudgetsText = t.TypeOf<typeof budgetsFile>

@@ -12,7 +12,7 @@ export interface Ending {
 }
 
 /**
- * What a turn cost, and how we know (design §7): `reported` by the CLI, `priced` from tokens or by the instance's price per
+ * What a turn cost, and how we know: `reported` by the CLI, `priced` from tokens or by the instance's price per
  * turn, `none`, or `unknown` with what had been seen.
  */
 export const costOf = (
