@@ -227,6 +227,22 @@ test('the body limit counts bytes while they come, chunked or not', async t => {
   })
 })
 
+test('who is refused while still sending hears why, also on a line of its own', async t => {
+  await withWorker({}, async ask => {
+    const body = 'x'.repeat(4 * 1024 * 1024)
+    const refusals: readonly [Sending, string][] = [
+      [{ headers: jsonHeaders('wrong') }, 'auth_failed'],
+      [{ headers: jsonHeaders() }, 'request_too_large'],
+      [{ headers: jsonHeaders(), path: '/api/nothing' }, 'invalid_request'],
+    ]
+    for (const [sending, code] of refusals) {
+      for (let round = 0; round < 10; round++) {
+        t.is(codeOf(await ask({ ...sending, body, ...(round % 2 ? { transfer: 'chunked' } : {}) })), code)
+      }
+    }
+  })
+})
+
 test('what Node would answer by itself is an envelope too', async t => {
   await withWorker({}, async (_ask, port) => {
     const rows: readonly [string, RegExp][] = [

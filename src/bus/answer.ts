@@ -11,6 +11,9 @@ export const answer = (ctx: Context, envelope: Envelope): void => {
   ctx.status = statusOf(envelope)
   ctx.set('Content-Type', 'application/json; charset=utf-8')
   ctx.body = JSON.stringify(envelope)
+  // Node would close under a sender that still sends, which can take the answer away: the line stays, and the rest is read
+  // and thrown away, until the sender has heard and closes it.
+  if (!ctx.req.complete) ctx.res.shouldKeepAlive = true
   if (envelope.success) return
   if (envelope.errorCode === 'auth_failed') ctx.set('WWW-Authenticate', 'Bearer')
   const { retryAfterMs } = envelope.ext ?? {}
