@@ -31,12 +31,12 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     'keep instances running, until Ctrl-C',
     'Launches instances and keeps them listening, until Ctrl-C or `errand stop`.',
     [
-      'errand up                     all enabled instances of budgets.json',
+      'errand up                     all instances of budgets.json',
       'errand up worker              one of them',
       'errand up --json              a line of JSON for each, when it listens',
     ],
   )
-    .argument('[name...]', 'instances of budgets.json (default: all that are enabled)')
+    .argument('[name...]', 'instances of budgets.json (default: all)')
     .action((names: string[], options: Common) =>
       choose(async () => (await import('./up.ts')).up(terminal, names, { ...errand.opts(), ...options })),
     )

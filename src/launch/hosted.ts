@@ -82,7 +82,7 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
         pid: state.where.pid,
       }))
     },
-    warnings: [...state.config.warnings, ...loaded.flatMap(({ warnings }) => warnings)],
+    warnings: [...state.config.warnings, ...shortSecret(state), ...loaded.flatMap(({ warnings }) => warnings)],
     stopWhenIdle: async () => {
       while (!finishing && !(await hosting.endIfIdle())) {
         await Promise.all([...served.values()].map(one => one.idle()))
@@ -99,3 +99,8 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
     stopped: finished.promise,
   }
 }
+
+const shortSecret = ({ secret }: State): readonly string[] =>
+  secret !== undefined && secret.length < 16
+    ? ['ERRAND_SECRET is short enough to be guessed: give it 16 characters or more.']
+    : []

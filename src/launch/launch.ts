@@ -13,7 +13,7 @@ import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
 
 export interface LaunchOptions {
-  /** Hosts these. Without it, every enabled instance. */
+  /** Hosts these. Without it, every instance: one that is disabled listens, and says so to whoever talks to it. */
   readonly only?: readonly string[]
   /** Log lines go to stderr too. */
   readonly verbose?: boolean
@@ -141,10 +141,7 @@ export const chosen = (
   { instances, file }: Config,
   only: readonly string[] | undefined,
 ): E.Either<Mistakes, readonly InstanceConfig[]> => {
-  if (only === undefined) {
-    const enabled = [...instances.values()].filter(one => one.enabled)
-    return enabled.length > 0 ? E.right(enabled) : E.left([failure('bus_disabled', `${file} enables no instance.`)])
-  }
+  if (only === undefined) return E.right([...instances.values()])
   const unknown = [...new Set(only)].filter(name => !instances.has(name))
   if (unknown.length > 0) return E.left(unknown.map(name => noSuchInstance({ instances, file }, name)))
   return E.right([...instances.values()].filter(({ name }) => only.includes(name)))

@@ -18,7 +18,7 @@ import { openState, type State } from './state.ts'
 import { asOne, talkWith } from './talk.ts'
 
 export interface LaunchScope {
-  /** Names of instances; every enabled one of the config unless told. */
+  /** Names of instances; all of the config unless told. One that is disabled answers `bus_disabled`. */
   readonly only?: readonly string[]
 }
 

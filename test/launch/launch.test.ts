@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import test from 'ava'
+import { delegate } from '../../src/client/delegate.ts'
 import { askHealth } from '../../src/client/health.ts'
 import { check } from '../../src/launch/check.ts'
 import { launchHere } from '../../src/launch/launch.ts'
@@ -15,9 +16,7 @@ import { echo, left, makeWorld, right, scripted, until } from './world.ts'
 const sentences = (mistakes: readonly { readonly sentence: string }[]) => mistakes.map(({ sentence }) => sentence)
 
 test('instances listen, are found, answer, and are gone after stop', async t => {
-  const state = await (await makeWorld(t)).state({
-    instances: { worker: scripted(echo), off: scripted(echo, { enabled: false }) },
-  })
+  const state = await (await makeWorld(t)).state({ instances: { worker: scripted(echo) } })
   const hosted = await right(launchHere(state, {}))
   const [worker] = hosted.instances
   t.is(hosted.instances.length, 1)
@@ -30,6 +29,34 @@ test('instances listen, are found, answer, and are gone after stop', async t => 
   await hosted.stopped
   t.deepEqual(await right(state.registry.list()), [])
   t.is(await askHealth({ name: 'worker', url: worker?.url ?? '' }, 5000)(), undefined)
+})
+
+test('a disabled instance listens too, and says that it is disabled', async t => {
+  const state = await (await makeWorld(t)).state({ instances: { off: scripted(echo, { enabled: false }) } })
+  const hosted = await right(launchHere(state, {}))
+  const [off] = hosted.instances
+  const reply = await delegate(
+    { name: 'off', url: off?.url ?? '' },
+    { fromInstance: 'operator', depth: 0, prompt: 'hello' },
+    { bearer: state.secret },
+    { now: Date.now },
+  )()
+  t.like(reply.envelope, { success: false, errorCode: 'bus_disabled' })
+  await hosted.stop(1000)
+})
+
+test('ERRAND_SECRET is the secret, however short; one that can be guessed is a warning', async t => {
+  const world = await makeWorld(t)
+  const config = await world.config({ instances: { worker: scripted(echo) } })
+  const open = (secret: string) =>
+    openState(config, { ...world.where, environment: { ...world.where.environment, ERRAND_SECRET: secret } })
+  t.regex((await left(open('no blanks'))).sentence, /ERRAND_SECRET/)
+  const state = await right(open('k'))
+  t.teardown(state.close)
+  t.is(state.secret, 'k')
+  const hosted = await right(launchHere(state, {}))
+  t.regex(hosted.warnings.join(), /ERRAND_SECRET is short/)
+  await hosted.stop(1000)
 })
 
 test('what can be known beforehand is told at once, and nothing is started', async t => {
