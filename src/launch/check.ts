@@ -40,9 +40,18 @@ const look = async (config: Config, one: InstanceConfig, where: Surroundings): P
   if (E.isLeft(loaded)) return { mistakes: loaded.left, warnings: [] }
   return {
     mistakes: loaded.right.flatMap(({ warnings }) => warnings.map((what): Failure => failure('engine_cli', what))),
-    warnings: loaded.right.flatMap(unpriced),
+    warnings: loaded.right.flatMap(one => [...uncapped(one), ...unpriced(one)]),
   }
 }
+
+// More than one turn at once without a cap is told when budgets.json is read.
+const uncapped = ({ instance: { name, limits, concurrency } }: Loaded): readonly string[] =>
+  limits.budget?.microUsd === undefined || limits.maxTurnMicroUsd !== undefined || concurrency > 1
+    ? []
+    : [
+        `instances.${name} has a limit in dollars, but no maxTurnUsd: each turn holds all the money that is left, and one that is ` +
+          'cut off is charged with all of it. Set maxTurnUsd.',
+      ]
 
 // Its CLI says dollars; the others tell tokens alone, which are priced by the model.
 const tellsUsd = new Set(['claude'])
@@ -56,8 +65,8 @@ const unpriced = ({ instance, priceOf }: Loaded): readonly string[] => {
   if (!limited || engine.provider === undefined || tellsUsd.has(engine.name)) return []
   if (priceOf(sample, model) !== 'unknown') return []
   return [
-    `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so what its turns cost ` +
-      'is unknown and each is charged with all that it holds. Set "model", "price", or limits in tokens or turns.',
+    `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so unless its CLI tells one ` +
+      'what its turns cost is unknown, and each is charged with all that it holds. Set "model", "price", or limits in tokens or turns.',
   ]
 }
 

@@ -40,6 +40,27 @@ test('what is unwise is a warning, and no reason to fail', async t => {
   t.regex(stderr, /^errand: warning: .*nobody-here/)
 })
 
+test('a limit in dollars that one turn may use up is a warning', async t => {
+  const place = placeOf(t, { worker: shell('cat', { budget: { usd: 1 } }) })
+  const { status, stderr } = await errand(place, ['check'])
+  t.is(status, 0)
+  t.regex(stderr, /^errand: warning: instances\.worker .* no maxTurnUsd: .*cut off is charged with all of it/)
+  place.write('budgets.json', { instances: { worker: shell('cat', { budget: { usd: 1 }, maxTurnUsd: 0.1 }) } })
+  t.is((await errand(place, ['check'])).stderr, '')
+})
+
+test('docs/budgets.md tells every key', async t => {
+  const docs = fs.readFileSync(new URL('../../docs/budgets.md', import.meta.url), 'utf8')
+  const wrong = { zzzzzzzz: 1 }
+  const place = placeOf(t)
+  const all = { ...wrong, budget: wrong, bus: wrong, instances: { a: { engine: 'x', ...wrong, price: wrong } } }
+  place.write('budgets.json', all)
+  const { stderr } = await errand(place, ['check'])
+  const known = [...stderr.matchAll(/Known here: (.*)\./g)].flatMap(([, keys = '']) => keys.split(', '))
+  t.true(known.length > 35, stderr)
+  for (const key of known) t.true(docs.includes(`\`${key}\``) || docs.includes(`"${key}"`), key)
+})
+
 test('the budgets.json of this checkout is sound, and switching an engine is one word', async t => {
   const place = placeOf(t)
   const checkout = fileURLToPath(new URL('../..', import.meta.url))
