@@ -274,7 +274,10 @@ test('a failure that cost money is charged, and the budget runs out truly', asyn
       t.is(await spentMicroUsd(bus, 'worker'), spent)
     }
     const refusal = await ask(worker)
-    t.is(field(refusal, 'error'), 'Budget exhausted: $1.1100 used of $1.00. It is the budget of worker.')
+    t.is(
+      field(refusal, 'error'),
+      'Budget exhausted: $1.1100 used of $1.00. It is the budget of worker. For more: errand budget add worker 2.',
+    )
     t.is(field(refusal, 'fromInstance'), 'worker')
   })
 })
@@ -310,7 +313,7 @@ test('a budget of 0 blocks everything, a missing one nothing', async t => {
     const zero = await bus.serve('zero', { limits: { budget: { microUsd: 0, per: 'total' } } })
     t.like((await ask(zero)).json, {
       errorCode: 'budget_exhausted',
-      error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero.',
+      error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero. For more: errand budget add zero 2.',
     })
     for (const dimension of ['tokens', 'turns'] as const) {
       const none = await bus.serve(dimension, { limits: { budget: { [dimension]: 0, per: 'day' } } })

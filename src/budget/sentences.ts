@@ -8,7 +8,9 @@ const retryBusyAfterMs = 1000
 export const exhausted = ({ scope, dimension, limit, used, held }: Measure): Failure => {
   const when = scope.budget.per === 'total' ? '' : ` for ${scope.window}`
   const besides = held > 0 ? `; ${amount(dimension, held)} more held by turns that run` : ''
-  const whose = `It is the budget of ${nameOf(scope.instance)}${when}${besides}.`
+  const more =
+    dimension === 'microUsd' ? `errand budget add ${shellWord(scope.instance)} 2` : 'raise it in budgets.json'
+  const whose = `It is the budget of ${nameOf(scope.instance)}${when}${besides}. For more: ${more}.`
   return dimension === 'microUsd'
     ? budgetExhausted(used, limit, whose)
     : failure('budget_exhausted', `Budget exhausted: ${amount(dimension, used)} used of ${limit}. ${whose}`)
@@ -34,6 +36,8 @@ export const waitsForItself = (instance: string, money: Measure | undefined): Fa
       : `The budget of ${nameOf(money.scope.instance)} is held by turns that wait for talks of their own, so this one could wait without end.`,
     retryBusyAfterMs,
   )
+
+const shellWord = (instance: string): string => (instance === everyInstance ? `"${instance}"` : instance)
 
 const nameOf = (instance: string): string => (instance === everyInstance ? 'all instances' : instance)
 

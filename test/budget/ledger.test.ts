@@ -40,18 +40,19 @@ test('the refusal tells used and limit, whose, and what is held apart; and leave
   await charge(ledger, entry('a', { limits: perDay }), usd(1.2))
   t.deepEqual(left(await ledger.enter(entry('b', { limits: perDay }), true)()), {
     code: 'budget_exhausted',
-    sentence: 'Budget exhausted: $1.2000 used of $1.00. It is the budget of worker for 2026-12-01.',
+    sentence:
+      'Budget exhausted: $1.2000 used of $1.00. It is the budget of worker for 2026-12-01. For more: errand budget add worker 2.',
   })
   t.is(
     left(await ledger.enter(entry('b', { limits: budget({ turns: 1 }) }), true)()).sentence,
-    'Budget exhausted: 1 turn used of 1. It is the budget of worker.',
+    'Budget exhausted: 1 turn used of 1. It is the budget of worker. For more: raise it in budgets.json.',
   )
   const all = { total: { microUsd: usd(2), per: 'month' }, maxTurnMicroUsd: usd(0.5) } as const
   right(await ledger.enter(entry('c', { limits: all, instance: 'other' }), true)())
   const less = { total: { microUsd: usd(1.1), per: 'month' } } as const
   t.is(
     left(await ledger.enter(entry('d', { limits: less, instance: 'other' }), true)()).sentence,
-    'Budget exhausted: $1.2000 used of $1.10. It is the budget of all instances for 2026-12; $0.5000 more held by turns that run.',
+    'Budget exhausted: $1.2000 used of $1.10. It is the budget of all instances for 2026-12; $0.5000 more held by turns that run. For more: errand budget add "*" 2.',
   )
   t.deepEqual(
     right(await turnRecords(store, { limit: 10 })()).map(({ turn }) => turn),
@@ -64,7 +65,7 @@ test('0 blocks before anything starts, a missing budget is no limit', async t =>
   const { ledger } = await openDesk(t)
   t.is(
     left(await ledger.enter(entry('a', { limits: budget({ microUsd: 0 }) }), true)()).sentence,
-    'Budget exhausted: $0.0000 used of $0.00. It is the budget of worker.',
+    'Budget exhausted: $0.0000 used of $0.00. It is the budget of worker. For more: errand budget add worker 2.',
   )
   t.deepEqual(right(await ledger.enter(entry('b'), true)()), { state: 'running', allowance: {} })
 })
