@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import test from 'ava'
+import command from '../engines/command.ts'
 import type { Served } from '../src/bus/server.ts'
 import { createBus, type TestBus } from './fixtures/bus.ts'
 import { type Answer, jsonHeaders, send, talkBody } from './fixtures/http.ts'
@@ -259,6 +262,26 @@ test('when a turn ends, the talks that it left open are ended', async t => {
   })
 })
 
+test('a token brings no more talks once the ends of those that it brought are looked for', async t => {
+  await withBus(async bus => {
+    const worker = await bus.serve('worker', {})
+    let late: Answer | undefined
+    const children = (parent: string) => async () => {
+      const token = await readFile(join(bus.folder, 'token'), 'utf8')
+      late ??= await ask(worker, { fromInstance: 'reviewer', depth: 2 }, token)
+      return bus.ledger.children(parent)()
+    }
+    Object.assign(bus.host, { ledger: { ...bus.ledger, children } })
+    const reviewer = await bus.serve('reviewer', {
+      engine: command,
+      settings: { cli: ['sh', '-c', 'printf %s "$ERRAND_TOKEN" > token; cat'] },
+    })
+    t.is((await ask(reviewer)).status, 200)
+    t.like(late?.json, { errorCode: 'auth_failed' })
+    t.deepEqual(await bus.calls(), [])
+  })
+})
+
 test('a failure that cost money is charged, and the budget runs out truly', async t => {
   await withBus(async bus => {
     const limits = { budget: { microUsd: 1_000_000, per: 'total' as const } }
@@ -349,6 +372,27 @@ test('a bus that stops answers everyone: new and waiting talks at once, running 
     await stopped
     t.true(isGone(pid))
     await t.throwsAsync(ask(worker), { code: 'ECONNREFUSED' })
+  })
+})
+
+test('a talk that gets its turn just as the bus stops is told of the stop, and starts nothing', async t => {
+  await withBus(async bus => {
+    const [entered, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const enter: typeof bus.ledger.enter = (entry, slotFree) => async () => {
+      const state = await bus.ledger.enter(entry, slotFree)()
+      entered.resolve()
+      await goOn.promise
+      return state
+    }
+    Object.assign(bus.host, { ledger: { ...bus.ledger, enter } })
+    const worker = await bus.serve('worker', {})
+    const asked = ask(worker)
+    await entered.promise
+    const stopped = worker.stop(60_000)
+    goOn.resolve()
+    t.like((await asked).json, { errorCode: 'instance_unavailable', retryable: true, ext: { costUsd: 0 } })
+    await stopped
+    t.deepEqual(await bus.calls(), [])
   })
 })
 

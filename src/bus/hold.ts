@@ -102,7 +102,10 @@ const enterLine = async (
   const first = await host.ledger.enter(entry, ticket.isNext())()
   if (E.isLeft(first)) return first
   if (first.right.state === 'running') return E.right(first.right.allowance)
-  const waited = await waitInLine(host, entry, ticket, AbortSignal.any([ended, tooLong(instance)]), first.right.for)
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(tooLong(instance)), instance.queueTimeoutMs).unref()
+  const waited = await waitInLine(host, entry, ticket, AbortSignal.any([ended, late.signal]), first.right.for)
+  clearTimeout(timer)
   if (E.isLeft(waited)) await host.ledger.leave(entry.turn)()
   return waited
 }
@@ -128,12 +131,8 @@ const waitInLine = async (
 
 const pollAgain = (until: AbortSignal): AbortSignal => AbortSignal.any([until, AbortSignal.timeout(moneyPollMs)])
 
-const tooLong = ({ name, queueTimeoutMs }: Instance): AbortSignal => {
-  const late = new AbortController()
-  const sentence = `It waited ${queueTimeoutMs} ms for ${name}, as long as its queueTimeout allows.`
-  setTimeout(() => late.abort(failure('busy', sentence, retryBusyAfterMs)), queueTimeoutMs).unref()
-  return late.signal
-}
+const tooLong = ({ name, queueTimeoutMs }: Instance): Failure =>
+  failure('busy', `It waited ${queueTimeoutMs} ms for ${name}, as long as its queueTimeout allows.`, retryBusyAfterMs)
 
 /** The failure that a turn was ended with. */
 export const endedBy = (ended: AbortSignal): Failure => {

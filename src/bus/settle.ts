@@ -40,8 +40,9 @@ export const settle =
   }
 
 const settleOrLater = async (host: Host, ended: Ended): Promise<E.Either<Failure, Settled>> => {
-  await endChildren(host, ended.turn)
   const settled = await host.ledger.settle(ended)()
+  // Only now: until its row is done, its token may still bring one more.
+  await endChildren(host, ended.turn)
   if (E.isLeft(settled)) {
     host.log('settle-failed', { turn: ended.turn, reason: settled.left.sentence }, 'error')
     host.unsettled.add(ended.turn)

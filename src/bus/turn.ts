@@ -16,13 +16,19 @@ export const runTurn =
     const { host, instance } = bus
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
     try {
-      return await run(requestOf(bus, turn))()
+      return inItsCode(await run(requestOf(bus, turn))(), turn.ended)
     } catch (error) {
       // A bug, but money is held: the turn is settled like any other, at its hold.
       host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
       return broken
     }
   }
+
+/** One that got its turn while it was refused for another reason than a cancel never ran, and is told that reason. */
+const inItsCode = (report: TurnReport, ended: AbortSignal): TurnReport =>
+  ended.aborted && E.isLeft(report.outcome) && report.outcome.left.code === 'cancelled'
+    ? { ...report, outcome: E.left(endedBy(ended)) }
+    : report
 
 const broken: TurnReport = {
   outcome: E.left(failure('internal_error', 'Something went wrong inside the bus; its log says what.')),

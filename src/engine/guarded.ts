@@ -27,7 +27,7 @@ export const guarded = (engine: Engine): Guarded => {
       if (E.isRight(decoded)) return decoded
       return E.left(fault(member, `answered wrongly: ${decoded.left.map(sayMismatch).join('; ')}`))
     } catch (thrown) {
-      return E.left(fault(member, `threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`))
+      return E.left(fault(member, `threw: ${said(thrown)}`))
     }
   }
 
@@ -43,6 +43,10 @@ export const guarded = (engine: Engine): Guarded => {
       ),
   }
 }
+
+// Not every value can be made a text of: `Object.create(null)` throws once more.
+const said = (thrown: unknown): string =>
+  thrown instanceof Error ? String(thrown.message) : typeof thrown === 'string' ? thrown : 'something that is no Error'
 
 type Fields = { readonly [key: string]: unknown }
 

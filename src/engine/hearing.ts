@@ -40,9 +40,11 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
   let broken: Failure | undefined
   let tooLong: Failure | undefined
   let inTime = false
+  /** Of what is said in pieces: each may be short, and all of them longer than any string can be. */
+  let saidLength = 0
 
   const record = (json: Json, late: boolean): void => {
-    if (broken !== undefined) return
+    if (broken !== undefined || tooLong !== undefined) return
     const events = engine.decode(json)
     if (E.isLeft(events)) {
       if (inTime) return
@@ -50,7 +52,12 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
       listeners.fault()
       return
     }
-    for (const event of events.right) tally.add(event)
+    for (const event of events.right) {
+      tally.add(event)
+      if (event.kind === 'tool') saidLength = 0
+      if (event.kind === 'text') saidLength = (event.delta === true ? saidLength : 0) + event.text.length
+    }
+    if (saidLength > lineLimitBytes) overLimit('an answer')
     if (events.right.some(isResult)) {
       inTime ||= !late
       listeners.result()
@@ -58,9 +65,8 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
     listeners.heard()
   }
 
-  const overLimit = (): void => {
+  const overLimit = (what: string): void => {
     if (inTime) return
-    const what = of.output === 'text' ? 'an answer' : 'one record'
     tooLong = failure(
       'engine_cli',
       `The CLI of ${of.name} printed ${what} of more than ${sayBytes(lineLimitBytes)}. Raise "lineLimit" of the instance if that is right.`,
@@ -68,10 +74,15 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
     listeners.fault()
   }
 
-  const text = of.output === 'text' ? readText(lineLimitBytes, overLimit) : undefined
+  const text = of.output === 'text' ? readText(lineLimitBytes, () => overLimit('an answer')) : undefined
   const records =
     text === undefined
-      ? readRecords(lineLimitBytes, { record, tooLong: overLimit, isLate: listeners.isLate, busy: listeners.busy })
+      ? readRecords(lineLimitBytes, {
+          record,
+          tooLong: () => overLimit('one record'),
+          isLate: listeners.isLate,
+          busy: listeners.busy,
+        })
       : undefined
 
   return {

@@ -298,17 +298,34 @@ test('an answer longer than the limit is refused, and says how to raise it', asy
   t.regex(came.sentence, /an answer of more than 4 KiB.*"lineLimit"/)
 })
 
+test('an answer said in pieces has the same limit: short pieces make a long one', async t => {
+  const piece = { kind: 'text', text: 'x'.repeat(500), delta: true }
+  const much = `for (let i = 0; i < 10; i++) ${prints(piece)}`
+  const settings = { lineLimitBytes: 4096 }
+  const came = await oneTurn({ engine: plain(), cli: script(much + lives), settings })
+  t.regex(came.sentence, /an answer of more than 4 KiB.*"lineLimit"/)
+  const tools = `for (let i = 0; i < 10; i++) ${prints(piece, { kind: 'tool', name: 'x' })}`
+  t.is(
+    (await oneTurn({ engine: plain(), cli: script(tools + prints(piece, answers(''))), settings })).text?.length,
+    500,
+  )
+})
+
 test('an engine that throws or answers nonsense is at fault itself, and what it started is ended', async t => {
   const pids: number[] = []
   const cli = script(prints({ kind: 'text', text: 'x' }) + lives)
   const boom = (): never => {
     throw new Error('boom')
   }
+  const fling = (what: unknown): never => {
+    throw what
+  }
   const wrong = <A>(value: unknown): A => JSON.parse(JSON.stringify(value))
   const faults: readonly [string, Partial<Engine>, (readonly string[])?][] = [
     ['command throws', { command: boom }],
     ['command answers wrongly', { command: () => wrong({ file: 1, args: 'x' }) }],
     ['decode throws', { decode: boom }],
+    ['decode throws what has no text', { decode: () => fling(Object.create(null)) }],
     ['decode answers wrongly', { decode: () => wrong([{ kind: 'result', ok: 'yes' }]) }],
     ['decode answers no list', { decode: () => wrong({}) }],
     ['classify throws', { classify: boom }, ['/bin/false']],
