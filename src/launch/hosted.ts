@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Mistakes } from '../config/config.ts'
 import type { Loaded } from '../config/load.ts'
-import { type Hosting, hostingOf } from './hosting.ts'
+import { type Hosting, hostingOf, longestGraceMs } from './hosting.ts'
 import { openLog } from './log.ts'
 import { prepareFolder } from './prepare-folder.ts'
 import type { Owner } from './registry.ts'
@@ -69,8 +69,15 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
     if (finishing || served.size > 0) return
     finishing = true
     await watching.stop()
+    // Taken over while the watch was told to stop.
+    if (served.size > 0) await hosting.end([...served.keys()], longestGraceMs)
     await hosting.leave()
     finished.resolve()
+  }
+  const endIdle = async () => {
+    while (served.size > 0) {
+      if (!(await hosting.endIfIdle())) await Promise.all([...served.values()].map(one => one.idle()))
+    }
   }
   const watching = watch(state, hosting, new Set(borrowed), () => void finish(watching))
   return {
@@ -84,10 +91,10 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
     },
     warnings: [...state.config.warnings, ...shortSecret(state), ...loaded.flatMap(({ warnings }) => warnings)],
     stopWhenIdle: async () => {
-      while (!finishing && !(await hosting.endIfIdle())) {
-        await Promise.all([...served.values()].map(one => one.idle()))
-      }
+      // Until then it may take over what a talk of others needs; and what it takes over last ends too.
+      await endIdle()
       await watching.stop()
+      await endIdle()
       await finish(watching)
     },
     stop: async graceMs => {

@@ -79,7 +79,7 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
       await registry.withdraw(owner.owner, names)()
       // Whoever had found the address before comes now: a socket that is closed under them could not tell that nothing ran.
       await pause(latecomersMs)
-      if (isBusy(served)) {
+      if (isBusy(served) || served.size > names.length) {
         await registry.publish(owner.owner, new Map([...served].map(([name, { url }]) => [name, url])))()
         return false
       }

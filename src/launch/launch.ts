@@ -84,10 +84,10 @@ const attempt = (
   state: State,
   wanted: readonly InstanceConfig[],
   options: LaunchOptions,
-  borrowed: readonly string[] = [],
+  borrowed?: readonly string[],
 ): TE.TaskEither<Mistakes, Attempted> =>
   pipe(
-    checked(state, wanted),
+    checked(state, wanted, borrowed !== undefined),
     TE.chain(loaded => {
       const owner = newOwner()
       const claims = loaded.map(({ instance }) => ({
@@ -101,7 +101,7 @@ const attempt = (
           taken.length > 0
             ? TE.right({ taken })
             : pipe(
-                host(state, owner, loaded, { borrowed, verbose: options.verbose === true }),
+                host(state, owner, loaded, { borrowed: borrowed ?? [], verbose: options.verbose === true }),
                 TE.map((hosted): Attempted => ({ hosted, taken })),
               ),
         ),
@@ -109,20 +109,22 @@ const attempt = (
     }),
   )
 
-/** Everything that can be known beforehand, all of it at once. */
+/** Everything that can be known beforehand, all of it at once. Who shares does not mind a taken name: the claim tells it. */
 const checked =
-  (state: State, wanted: readonly InstanceConfig[]): TE.TaskEither<Mistakes, readonly Loaded[]> =>
+  (state: State, wanted: readonly InstanceConfig[], shares: boolean): TE.TaskEither<Mistakes, readonly Loaded[]> =>
   async () => {
-    const [loaded, ports, entries] = await Promise.all([
+    const [loaded, ports] = await Promise.all([
       loadInstances(state.config, wanted, state.where)(),
       checkPorts(wanted)(),
-      standing(state)(),
     ])
+    // After the ports: whoever listens there by right has claimed the name before.
+    const entries = await standing(state)()
+    if (E.isLeft(entries)) return entries
     const names = new Set(wanted.map(({ name }) => name))
-    const taken = E.isRight(entries) ? entries.right.filter(({ name }) => names.has(name)).map(isTaken) : entries.left
+    const taken = entries.right.filter(({ name }) => names.has(name)).map(isTaken)
     // A port that the instance's own live host uses is no second mistake.
     const clashes = taken.length > 0 ? [] : ports
-    const mistakes = [...(E.isLeft(loaded) ? loaded.left : []), ...clashes, ...taken]
+    const mistakes = [...(E.isLeft(loaded) ? loaded.left : []), ...clashes, ...(shares ? [] : taken)]
     return E.isRight(loaded) && mistakes.length === 0 ? loaded : E.left(mistakes)
   }
 

@@ -159,21 +159,24 @@ export const registryOf = (store: Store, now: () => number): Registry => ({
 const hosts = (sql: Sql): readonly HostRow[] => sql.all(host, 'SELECT * FROM hosts')
 
 const entries = (sql: Sql): readonly Registered[] => {
+  // Before their hosts: one that claims between the two looks must not be taken for dead.
+  const claimed = sql.all(
+    entry,
+    "SELECT name, owner, engine, url, stopRequestedAtMs FROM instances WHERE owner <> '' ORDER BY name",
+  )
   const owners = new Map(hosts(sql).map(row => [row.owner, { pid: row.pid, life: lifeOf(row) }]))
-  return sql
-    .all(entry, "SELECT name, owner, engine, url, stopRequestedAtMs FROM instances WHERE owner <> '' ORDER BY name")
-    .map(({ name, owner, engine, url, stopRequestedAtMs }) => {
-      const { pid = 0, life = 'gone' } = owners.get(owner) ?? {}
-      return {
-        name,
-        owner,
-        engine,
-        pid,
-        url,
-        life: life === 'gone' ? 'dead' : life,
-        stopping: stopRequestedAtMs !== undefined,
-      }
-    })
+  return claimed.map(({ name, owner, engine, url, stopRequestedAtMs }) => {
+    const { pid = 0, life = 'gone' } = owners.get(owner) ?? {}
+    return {
+      name,
+      owner,
+      engine,
+      pid,
+      url,
+      life: life === 'gone' ? 'dead' : life,
+      stopping: stopRequestedAtMs !== undefined,
+    }
+  })
 }
 
 const release = (sql: Sql, owner: string, name: string): void => {

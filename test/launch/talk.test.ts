@@ -5,12 +5,14 @@ import * as io from 'io-ts/lib/index.js'
 import { tokenDigestOf } from '../../src/bus/identity.ts'
 import { delegate } from '../../src/client/delegate.ts'
 import { reachOf } from '../../src/config/reach.ts'
+import type { Hosted } from '../../src/launch/hosted.ts'
 import { launchMissing } from '../../src/launch/launch.ts'
 import { resolve } from '../../src/launch/resolve.ts'
 import { speakerOf } from '../../src/launch/speaker.ts'
 import { openState, type State } from '../../src/launch/state.ts'
 import { stopInstances } from '../../src/launch/stop.ts'
 import { type Ask, type TalkEvent, talk } from '../../src/launch/talk.ts'
+import { freePort } from '../client/stub.ts'
 import { echo, errandScript, left, makeWorld, right, scripted, until, type World } from './world.ts'
 
 /** Asks the worker from inside its own turn, and answers with what that said. */
@@ -99,6 +101,34 @@ test('a host takes over what it relied on when the other host goes away', async 
   const reply = await talk(first, { name: 'b', prompt: 'still here' })()
   t.is(reply.envelope.text, 'still here')
   await ours?.stop(0)
+})
+
+test('a host that goes leaves nothing behind of what it takes over just then', async t => {
+  const first = await (await makeWorld(t)).state({
+    instances: { a: scripted(echo), b: scripted(echo, { peers: ['a'] }) },
+  })
+  const second = await again(t, first)
+  const theirs = await right(launchMissing(first, ['b'], {}))
+  const ours = await right(launchMissing(second, ['a', 'b'], {}))
+  await Promise.all([theirs?.stop(0), ours?.stopWhenIdle()])
+  t.deepEqual(ours?.instances, [])
+  await ours?.stopped
+  t.deepEqual(await right(first.registry.list()), [])
+})
+
+test('what another claims just before the launch is used, its port too', async t => {
+  const port = await freePort()
+  const first = await (await makeWorld(t)).state({ instances: { a: scripted(echo, { port }) } })
+  const second = await again(t, first)
+  const theirs: (Hosted | undefined)[] = []
+  const list: typeof second.registry.list = () => async () => {
+    const before = await second.registry.list()()
+    if (theirs.length === 0) theirs.push(await right(launchMissing(first, ['a'], {})))
+    return before
+  }
+  t.is(await right(launchMissing({ ...second, registry: { ...second.registry, list } }, ['a'], {})), undefined)
+  t.is(theirs[0]?.instances.length, 1)
+  await theirs[0]?.stop(0)
 })
 
 test('what a person stopped is not taken over', async t => {
