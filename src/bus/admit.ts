@@ -14,11 +14,12 @@ export interface Admitted {
   readonly parent?: { readonly turn: string; readonly root: string }
 }
 
+type Admitting = Pick<Instance, 'name' | 'enabled' | 'maxDepth' | 'peers'>
 type Step = E.Either<Failure, TalkRequest>
 
 /** Enabled → depth → self and peer (docs/protocol.md, "Order of the checks"). */
 export const admit =
-  (instance: Instance, caller: Caller) =>
+  (instance: Admitting, caller: Caller) =>
   (talk: TalkRequest): E.Either<Failure, Admitted> =>
     pipe(
       enabled(instance, talk),
@@ -35,7 +36,7 @@ export const admit =
       })),
     )
 
-const enabled = (instance: Instance, talk: TalkRequest): Step =>
+const enabled = (instance: Admitting, talk: TalkRequest): Step =>
   instance.enabled
     ? E.right(talk)
     : E.left(failure('bus_disabled', `Instance ${instance.name} is disabled ("enabled": false in budgets.json).`))
@@ -49,7 +50,7 @@ const provedDepth =
   }
 
 const depthWithin =
-  ({ name, maxDepth }: Instance) =>
+  ({ name, maxDepth }: Admitting) =>
   (talk: TalkRequest): Step =>
     talk.depth <= maxDepth
       ? E.right(talk)
@@ -63,14 +64,14 @@ const provedName =
       : E.left(failure('peer_not_allowed', `This turn token speaks for ${caller.proved.instance} only.`))
 
 const notItself =
-  ({ name }: Instance) =>
+  ({ name }: Admitting) =>
   (talk: TalkRequest): Step =>
     talk.fromInstance === name
       ? E.left(failure('peer_not_allowed', `Instance ${name} does not talk to itself.`))
       : E.right(talk)
 
 const peerAllowed =
-  ({ name, peers }: Instance, caller: Caller) =>
+  ({ name, peers }: Admitting, caller: Caller) =>
   (talk: TalkRequest): Step => {
     const { fromInstance } = talk
     const isOperator = caller.kind === 'operator' && fromInstance === operator

@@ -1,4 +1,5 @@
 import * as t from 'io-ts/lib/index.js'
+import { operator } from '../bus/identity.ts'
 import * as m from './members.ts'
 import { isObject, leftOf, strict } from './strict.ts'
 
@@ -47,7 +48,6 @@ const instance = strict(
 
 export type InstanceText = t.TypeOf<typeof instance>
 
-export const operator = 'operator'
 const isName = (name: string): boolean => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) && name !== operator
 const nameExpected =
   'a name of 1 to 64 small letters, digits, dots, dashes and underscores that begins with a letter or digit'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { operator } from './codec.ts'
+import { operator } from '../bus/identity.ts'
 import type { Config } from './config.ts'
 import { didYouMean } from './did-you-mean.ts'
 

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { tokenDigestOf } from '../bus/identity.ts'
-import { operator } from '../config/codec.ts'
+import { operator, tokenDigestOf } from '../bus/identity.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { State } from './state.ts'
 
