@@ -2,8 +2,8 @@
 export interface Ticket {
   /** First in line, and a slot is free. */
   readonly isNext: () => boolean
-  /** Resolves at the next change of the line (a slot was freed, another left), or when the signal aborts. */
-  readonly change: (signal: AbortSignal) => Promise<void>
+  /** As the line's own. */
+  readonly change: Queue['change']
   /** Leaves the line and takes the slot; gives back the way to free it. */
   readonly take: () => () => void
   /** Leaves the line. */
@@ -15,7 +15,8 @@ export interface Queue {
   readonly join: () => Ticket
   readonly waiting: () => number
   readonly running: () => number
-  readonly nextChange: () => Promise<void>
+  /** Resolves at the next change of the line (a slot was freed, another left), or when the signal aborts. */
+  readonly change: (signal?: AbortSignal) => Promise<void>
 }
 
 export const createQueue = (concurrency: number): Queue => {
@@ -26,6 +27,18 @@ export const createQueue = (concurrency: number): Queue => {
   const changed = (): void => {
     for (const listener of [...listeners]) listener()
   }
+
+  const change = (signal?: AbortSignal): Promise<void> =>
+    new Promise(resolve => {
+      const done = (): void => {
+        listeners.delete(done)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      if (signal?.aborted) return resolve()
+      listeners.add(done)
+      signal?.addEventListener('abort', done, { once: true })
+    })
 
   const join = (): Ticket => {
     const place = Symbol('place')
@@ -50,29 +63,8 @@ export const createQueue = (concurrency: number): Queue => {
       }
     }
 
-    const change = (signal: AbortSignal): Promise<void> =>
-      new Promise(resolve => {
-        const done = (): void => {
-          listeners.delete(done)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        if (signal.aborted) return resolve()
-        listeners.add(done)
-        signal.addEventListener('abort', done, { once: true })
-      })
-
     return { isNext: () => line[0] === place && running < concurrency, change, take, leave }
   }
 
-  const nextChange = (): Promise<void> =>
-    new Promise(resolve => {
-      const done = (): void => {
-        listeners.delete(done)
-        resolve()
-      }
-      listeners.add(done)
-    })
-
-  return { join, nextChange, waiting: () => line.length, running: () => running }
+  return { join, change, waiting: () => line.length, running: () => running }
 }

@@ -4,7 +4,7 @@ import type { Bus } from './bus.ts'
 
 /** Resolves when nothing runs or waits. */
 export const untilIdle = async ({ queue }: Bus): Promise<void> => {
-  while (queue.running() > 0 || queue.waiting() > 0) await queue.nextChange()
+  while (queue.running() > 0 || queue.waiting() > 0) await queue.change()
 }
 
 /** Refuses what is new and what waits, gives what runs its grace, then ends it; resolves when every turn is settled. */
