@@ -144,6 +144,7 @@ const wireReply = t.intersection([
     fromInstance: text,
     error: text,
     errorCode: text,
+    retryable: t.unknown,
     durationMs: milliseconds,
     protocolVersion: version,
     capabilities: strings,
@@ -163,20 +164,6 @@ const ext = t.partial({
   warning: text,
 })
 
-/** `retryable` is believed only where it is a boolean; else the table tells. */
-const retryableOf = (value: unknown, code: string): boolean => {
-  const told = E.toUnion(
-    pipe(
-      decode(t.type({ retryable: flag }), value),
-      E.bimap(
-        () => undefined,
-        reply => reply.retryable,
-      ),
-    ),
-  )
-  return told ?? factsOf(code).retryable
-}
-
 /**
  * A reply from the wire, legacy or v1, read with tolerance: unknown codes are kept, `retryable` is derived from the table
  * when it is missing, a legacy failure (`success: false` and `error` alone) is `unknown`. The left says why it is no envelope.
@@ -186,12 +173,7 @@ export const decodeEnvelope = (value: unknown, facts: ReplyFacts): E.Either<stri
     decode(wireReply, value),
     E.mapLeft(wrong => wrong.map(sayMismatch).join('; ')),
     E.chain((reply): E.Either<string, Envelope> => {
-      const extra = E.toUnion(
-        pipe(
-          decode(ext, reply.ext ?? {}),
-          E.mapLeft(() => ({})),
-        ),
-      )
+      const extra = E.getOrElse((): ReplyExt => ({}))(decode(ext, reply.ext ?? {}))
       const common: EnvelopeBase = {
         fromInstance: reply.fromInstance ?? facts.fromInstance,
         durationMs: reply.durationMs ?? facts.durationMs,
@@ -212,7 +194,8 @@ export const decodeEnvelope = (value: unknown, facts: ReplyFacts): E.Either<stri
         text: '',
         error: oneLine(reply.error ?? '') || code,
         errorCode: code,
-        retryable: retryableOf(value, code),
+        // Believed only where it is a boolean; else the table tells.
+        retryable: flag.is(reply.retryable) ? reply.retryable : factsOf(code).retryable,
         ...common,
       })
     }),
