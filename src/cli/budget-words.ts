@@ -1,4 +1,5 @@
 import type { BudgetState } from '../budget/ledger.ts'
+import { everyInstance } from '../budget/rules.ts'
 import { showLimit, showSpent, usdFrom } from '../protocol/money.ts'
 
 /** One budget for programs (`errand budget --json`). */
@@ -23,7 +24,7 @@ export const budgetRow = (state: BudgetState): readonly string[] => {
   const { instance, window, spentMicroUsd, heldMicroUsd, limitMicroUsd, tokens, turns, unknownTurns } = state
   const left = limitMicroUsd === undefined ? '-' : showSpent(Math.max(0, limitMicroUsd - spentMicroUsd - heldMicroUsd))
   return [
-    instance === '*' ? '* (all)' : instance,
+    instance === everyInstance ? `${everyInstance} (all)` : instance,
     window,
     showSpent(spentMicroUsd),
     showSpent(heldMicroUsd),

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { everyInstance } from '../budget/rules.ts'
 import { type Budgeted, budgetStates } from '../budget/states.ts'
 import type { Config } from '../config/config.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
@@ -7,9 +8,6 @@ import { refuse } from './refuse.ts'
 import { table } from './table.ts'
 import type { Common, Terminal } from './terminal.ts'
 import { withState } from './with-state.ts'
-
-// All instances together, as the ledger names them.
-const all = '*'
 
 /** Shows budgets in their current windows. */
 export const budget = (terminal: Terminal, name: string | undefined, options: Common): Promise<number> =>
@@ -29,14 +27,15 @@ export const budget = (terminal: Terminal, name: string | undefined, options: Co
   })
 
 /** Every budget of the file: each instance's, then that of all together. */
-export const budgetsOf = (config: Config): readonly Budgeted[] => {
-  const names = [...config.instances.keys(), ...(config.total === undefined ? [] : [all])]
+const budgetsOf = (config: Config): readonly Budgeted[] => {
+  const names = [...config.instances.keys(), ...(config.total === undefined ? [] : [everyInstance])]
   return names.map(name => budgetOf(config, name))
 }
 
 export const budgetOf = (config: Config, instance: string): Budgeted => {
-  const found = instance === all ? config.total : config.instances.get(instance)?.limits.budget
+  const found = instance === everyInstance ? config.total : config.instances.get(instance)?.limits.budget
   return found === undefined ? { instance } : { instance, budget: found }
 }
 
-export const isBudgeted = ({ instances }: Config, name: string): boolean => name === all || instances.has(name)
+export const isBudgeted = ({ instances }: Config, name: string): boolean =>
+  name === everyInstance || instances.has(name)

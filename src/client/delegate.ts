@@ -44,7 +44,7 @@ export interface Reply {
   readonly gone: boolean
 }
 
-export const defaultResponseLimitBytes = 64 * 1024 * 1024
+const defaultResponseLimitBytes = 64 * 1024 * 1024
 
 /** The act of sending one talk. Never rejects: whatever goes wrong is an envelope with a code. */
 export const delegate =

@@ -7,8 +7,8 @@ import type { InstanceConfig } from './config.ts'
 import type { BudgetText, PriceText } from './members.ts'
 import { durationMs, sizeBytes } from './quantity.ts'
 
-export const defaultTimeoutMs = 600_000
-export const defaultLineLimitBytes = 8 * 1024 ** 2
+const defaultTimeoutMs = 600_000
+const defaultLineLimitBytes = 8 * 1024 ** 2
 
 /** One instance with its defaults, its paths from `folder` on. */
 export const fillInstance = (

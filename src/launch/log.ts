@@ -5,8 +5,6 @@ import { atExit } from './at-exit.ts'
 /** The log of a host: lines of JSON in the state folder. */
 export interface OpenLog {
   readonly log: Log
-  /** Writes what is still held back, at the latest when the process ends. */
-  readonly flush: () => void
   readonly close: () => Promise<void>
 }
 
@@ -57,17 +55,15 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
           { level: 'debug', stream: echo },
         ]),
   )
-  const flush = () => {
+  const forget = atExit(() => {
     try {
       file.flushSync()
     } catch {
       // Its file never opened, or is gone: nothing to be done at the end.
     }
-  }
-  const forget = atExit(flush)
+  })
   return {
     log: (event, facts = {}, level = 'info') => logger[level](facts, event),
-    flush,
     close: () =>
       new Promise(resolve => {
         forget()

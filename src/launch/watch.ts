@@ -4,7 +4,7 @@ import type { Hosting } from './hosting.ts'
 import { recover } from './recover.ts'
 import type { State } from './state.ts'
 
-export const pollMs = 200
+const pollMs = 200
 /** How long turns have to end when a person asks by `errand stop`. */
 const askedGraceMs = 10_000
 

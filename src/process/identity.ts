@@ -22,9 +22,6 @@ export const lifeOf = ({ pid, startTime, bootId, pidNamespace }: ProcessId): Lif
   return isRunning({ pid, startTime }) ? 'alive' : 'gone'
 }
 
-/** `alive`, and not merely unjudged. */
-export const isAlive = (id: ProcessId): boolean => lifeOf(id) === 'alive'
-
 /** The same for a process that is known to be of this namespace. */
 export const isRunning = ({ pid, startTime }: Pick<ProcessId, 'pid' | 'startTime'>): boolean => {
   const stat = statOf(pid)
