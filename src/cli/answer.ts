@@ -2,6 +2,7 @@ import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
 import { errorCodes, factsOf } from '../protocol/error-codes.ts'
 import { type Failure, oneLine } from '../protocol/failure.ts'
 import { microUsdFrom, showSpent } from '../protocol/money.ts'
+import { harmless } from './harmless.ts'
 import { warn } from './refuse.ts'
 import { showSpan } from './span.ts'
 import type { Common, Terminal } from './terminal.ts'
@@ -9,12 +10,12 @@ import type { Common, Terminal } from './terminal.ts'
 /** Prints what became of a talk, and gives the exit status: the text on stdout, everything else on stderr. */
 export const answer = (terminal: Terminal, envelope: Envelope, { json }: Common): number => {
   if (json) terminal.out(JSON.stringify(envelope))
-  else if (envelope.success) terminal.out(envelope.text.replace(/\n$/, ''))
+  else if (envelope.success) terminal.outAnswer(envelope.text)
   if (!envelope.success) terminal.say(`errand: ${oneLine(envelope.error)}`)
   const { warning, partialText, denied } = envelope.ext ?? {}
   if (warning !== undefined) warn(terminal, [oneLine(warning)])
   if (terminal.watched) {
-    if (partialText && !json) terminal.say(`It had said so far:\n${partialText}`)
+    if (partialText && !json) terminal.say(`It had said so far:\n${harmless(partialText)}`)
     if (denied !== undefined && denied.length > 0) terminal.say(`It was not allowed to: ${oneLine(denied.join('; '))}`)
     if (envelope.ext?.turn !== undefined) terminal.say(terminal.dim(lastLine(envelope)))
   }

@@ -53,7 +53,8 @@ const show = async (terminal: Terminal, { store, where }: State, id: string, opt
 
 const showText = (terminal: Terminal, turn: TurnRecord, options: LogOptions): number => {
   if (turn.answer === undefined) return refuse(terminal, [noAnswer(turn)], options)
-  terminal.out(options.json ? JSON.stringify({ turn: turn.turn, text: turn.answer }) : turn.answer.replace(/\n$/, ''))
+  if (options.json) terminal.out(JSON.stringify({ turn: turn.turn, text: turn.answer }))
+  else terminal.outAnswer(turn.answer)
   return 0
 }
 

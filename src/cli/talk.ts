@@ -7,7 +7,7 @@ import { durationMs } from '../config/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
 import { talk as ask, type TalkEvent } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
-import { type Failure, failure } from '../protocol/failure.ts'
+import { type Failure, failure, oneLine } from '../protocol/failure.ts'
 import { answer, answerFailure } from './answer.ts'
 import { dryRun } from './dry-run.ts'
 import type { TalkOptions } from './options.ts'
@@ -127,5 +127,5 @@ const tellEvent = (terminal: Terminal, event: TalkEvent): void => {
   if (event.kind === 'warning') warn(terminal, [event.sentence])
   else if (!terminal.watched) return
   else if (event.kind === 'launched') terminal.say(terminal.dim(`launched ${event.instances.join(', ')}`))
-  else if (event.kind === 'again') terminal.say(terminal.dim(`trying again: ${event.why}`))
+  else if (event.kind === 'again') terminal.say(terminal.dim(oneLine(`trying again ${event.why}`)))
 }

@@ -1,4 +1,5 @@
 import { type Surroundings, surroundings } from '../config/surroundings.ts'
+import { harmless } from './harmless.ts'
 
 /** What the command line touches outside of itself; made once, by `main`. */
 export interface Terminal {
@@ -12,6 +13,8 @@ export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>
   /** A line for programs and people. */
   readonly out: (line: string) => void
+  /** The same for what an agent wrote: byte for byte, but where a person watches, nothing that would steer the terminal. */
+  readonly outAnswer: (text: string) => void
   /** A line for people alone. */
   readonly say: (line: string) => void
   /** Raw, for a line that is drawn again. */
@@ -50,16 +53,18 @@ export const ownTerminal = (process: NodeJS.Process): Terminal => {
   })
   // Where stderr cannot be written, nothing can be said.
   stderr.on('error', () => {})
+  const out = (line: string) => {
+    printed = true
+    stdout.write(`${line}\n`)
+  }
   return {
     where: surroundings(),
     typed: stdin.isTTY === true,
     watched,
     animated: watched && !CI && TERM !== 'dumb',
     stdin,
-    out: line => {
-      printed = true
-      stdout.write(`${line}\n`)
-    },
+    out,
+    outAnswer: text => out((stdout.isTTY ? harmless(text) : text).replace(/\n$/, '')),
     say: line => stderr.write(`${line}\n`),
     draw: text => stderr.write(text),
     dim: text => (watched && !plain ? `\u001b[2m${text}\u001b[22m` : text),

@@ -1,9 +1,9 @@
 import type * as T from 'fp-ts/lib/Task.js'
 import type { Reply } from './delegate.ts'
 
-/** How a repetition waits; `pause` resolves early where the caller gives up. */
+/** How a repetition waits after that reply; `pause` resolves early where the caller gives up. */
 export interface Pauses {
-  readonly pause: (ms: number) => Promise<void>
+  readonly pause: (ms: number, after: Reply) => Promise<void>
   /** 0 ≤ x < 1, so that many callers do not come back at the same instant. */
   readonly random: () => number
   readonly signal?: AbortSignal
@@ -26,7 +26,7 @@ export const retry =
       const hintMs = reply.envelope.ext?.retryAfterMs ?? 0
       if (hintMs > longestHintMs) return reply
       const grown = Math.min(firstPauseMs * 2 ** tried, longestPauseMs)
-      await pause(Math.max(hintMs, Math.round(grown * (0.5 + random() / 2))))
+      await pause(Math.max(hintMs, Math.round(grown * (0.5 + random() / 2))), reply)
       if (signal?.aborted) return reply
       reply = await attempt()
     }

@@ -71,8 +71,9 @@ export const talkWith =
     return retry(attempt, ask.retry ?? 0, {
       signal: limits.signal,
       random: Math.random,
-      pause: async ms => {
-        ask.onEvent?.({ kind: 'again', why: `in ${(ms / 1000).toFixed(1)} s` })
+      pause: async (ms, { envelope }) => {
+        const why = envelope.success ? '' : ` after: ${envelope.error}`
+        ask.onEvent?.({ kind: 'again', why: `in ${(ms / 1000).toFixed(1)} s${why}` })
         await sleep(ms, undefined, { signal: limits.signal }).catch(() => undefined)
       },
     })()
@@ -105,7 +106,7 @@ const deliver = async (
     if (!reply.gone || !mayMove) return reply
     last = reply
     except = target.right.url
-    ask.onEvent?.({ kind: 'again', why: `${ask.name} has changed its host` })
+    ask.onEvent?.({ kind: 'again', why: `since ${ask.name} has changed its host` })
   }
 }
 

@@ -62,3 +62,20 @@ test('a folder that is gone is a sentence', t => {
   t.is(String(stdout), '')
   t.regex(String(stderr), /^The folder that this shell stands in does not exist any more\..*\n$/)
 })
+
+inTerminal('an answer does not steer the terminal, and reaches a pipe as it is', async t => {
+  const answer = 'a\\tb \\033[31mred\\033[0m \\033]52;c;ZXZpbA==\\007\\r\\nnext\\b\\302\\233'
+  const place = placeOf(t, { worker: shell(`printf '${answer}'`) })
+  const line = (...args: readonly string[]) => `exec '${process.execPath}' '${bin}' ${args.join(' ')} 2>/dev/null`
+  const watched = (...args: readonly string[]) => {
+    const env = { ...place.environment, SHELL: '/bin/sh' }
+    const ran = spawnSync('script', ['-qec', line(...args), '/dev/null'], { cwd: place.folder, env, input: '' })
+    // The terminal itself ends its lines with both.
+    return String(ran.stdout).replaceAll('\r\n', '\n')
+  }
+  t.is(watched('talk', 'worker', 'hi'), 'a\tb red \nnext\n')
+  const [{ turn }] = JSON.parse((await errand(place, ['log', '--json'])).stdout)
+  t.is(watched('log', turn, '--text'), 'a\tb red \nnext\n')
+  const piped = 'a\tb \u001b[31mred\u001b[0m \u001b]52;c;ZXZpbA==\u0007\r\nnext\b\u009b\n'
+  t.is((await errand(place, ['talk', 'worker', 'hi'])).stdout, piped)
+})

@@ -32,6 +32,16 @@ test('what may have run is never repeated', async t => {
   t.is((await trial([bad(false, undefined, 'timeout')], 5)).sent, 1)
 })
 
+test('who waits hears after what', async t => {
+  const heard: (string | undefined)[] = []
+  const pause = async (_ms: number, { envelope }: Reply) => {
+    heard.push(envelope.success ? undefined : envelope.error)
+  }
+  const replies = [bad(true), good]
+  await retry(async () => replies.shift() ?? good, 3, { pause, random: () => 0 })()
+  t.deepEqual(heard, ['not now'])
+})
+
 test('pauses grow to 30 s, and success ends it', async t => {
   const { reply, sent, pauses } = await trial([...Array(8).fill(bad(true)), good], 20)
   t.true(reply.envelope.success)
