@@ -32,7 +32,7 @@ export interface Hosting {
 const latecomersMs = 250
 
 /** Node's longest timer. */
-const longestGraceMs = 2 ** 31 - 1
+export const longestGraceMs = 2 ** 31 - 1
 
 export const newOwner = (): Owner => ({ owner: randomBytes(8).toString('hex'), process: thisProcess() })
 
