@@ -31,20 +31,20 @@ const claude: Engine = {
   },
 
   decode: record => {
-    switch (get(record, 'type')) {
+    switch (text(record, 'type')) {
       case 'system':
         return system(record)
       case 'assistant':
-        return assistant(record)
+        return [...session(record), ...assistant(record)]
       case 'user':
-        return list(get(get(record, 'message'), 'content')).flatMap(toolResult)
+        return list(get(record, 'message'), 'content').flatMap(toolResult)
       case 'rate_limit_event':
         return rateLimit(get(record, 'rate_limit_info'))
       case 'result':
         return [
           ...session(record),
           ...totals(record),
-          ...list(get(record, 'permission_denials')).flatMap(denial),
+          ...list(record, 'permission_denials').flatMap(denial),
           end(record),
         ]
       default:
@@ -71,38 +71,32 @@ const accessFlags: Readonly<Record<Access, readonly string[]>> = {
 }
 
 const system = (record: Json): readonly EngineEvent[] => {
-  if (get(record, 'subtype') === 'init') return [...session(record), ...model(get(record, 'model'))]
-  if (get(record, 'subtype') !== 'api_retry') return []
-  return [{ kind: 'retry', ...status(get(record, 'error_status')), reason: text(get(record, 'error')) }]
+  if (text(record, 'subtype') === 'init') return [...session(record), ...model(text(record, 'model'))]
+  if (text(record, 'subtype') !== 'api_retry') return []
+  return [{ kind: 'retry', ...status(record, 'error_status'), reason: text(record, 'error') }]
 }
 
 // What the CLI says by itself, such as an API error, comes from a model named `<synthetic>`: nothing was asked or paid.
+// What a helper inside the turn says (`parent_tool_use_id`) is no answer, but it is paid.
 const assistant = (record: Json): readonly EngineEvent[] => {
   const message = get(record, 'message')
-  const name = text(get(message, 'model'))
+  const [id, name] = [text(message, 'id'), text(message, 'model')]
   if (name === '<synthetic>') return []
-  const blocks = list(get(message, 'content'))
-  const said =
-    typeof get(record, 'parent_tool_use_id') === 'string' ? [] : blocks.filter(block => get(block, 'type') === 'text')
-  const tools = blocks.filter(block => get(block, 'type') === 'tool_use')
-  return [
-    ...session(record),
-    ...model(name),
-    ...usage('step', get(message, 'usage'), { id: text(get(message, 'id')), model: name }),
-    ...said.map((block): EngineEvent => ({ kind: 'text', text: text(get(block, 'text')) })),
-    ...tools.map((block): EngineEvent => ({ kind: 'tool', name: text(get(block, 'name')) })),
-  ]
+  const said = list(message, 'content').flatMap((block): readonly EngineEvent[] => {
+    if (text(block, 'type') === 'tool_use') return [{ kind: 'tool', name: text(block, 'name') }]
+    const isAnswer = text(block, 'type') === 'text' && text(record, 'parent_tool_use_id') === ''
+    return isAnswer ? [{ kind: 'text', text: text(block, 'text') }] : []
+  })
+  return [...model(name), ...usage('step', get(message, 'usage'), { id, model: name }), ...said]
 }
 
 const toolResult = (block: Json): readonly EngineEvent[] => {
-  const said = text(get(block, 'content'))
-  return get(block, 'is_error') === true && /EROFS|read-only file system/i.test(said)
-    ? [{ kind: 'denied', what: said }]
-    : []
+  const what = text(block, 'content')
+  return get(block, 'is_error') === true && /EROFS|read-only file system/i.test(what) ? [{ kind: 'denied', what }] : []
 }
 
 const rateLimit = (info: Json | undefined): readonly EngineEvent[] =>
-  get(info, 'status') === 'rejected'
+  text(info, 'status') === 'rejected'
     ? [{ kind: 'retry', status: 429, reason: `usage limit reached|${get(info, 'resetsAt') ?? ''}` }]
     : []
 
@@ -111,82 +105,84 @@ const totals = (record: Json): readonly EngineEvent[] => {
   const byModel = Object.entries(get(record, 'modelUsage') ?? {})
   const [dearest] = byModel.toSorted(([, a], [, b]) => count(b, 'costUSD') - count(a, 'costUSD'))
   const sum = (key: string): number => byModel.reduce((total, [, one]) => total + count(one, key), 0)
-  const [read, write] = [sum('cacheReadInputTokens'), sum('cacheCreationInputTokens')]
-  const usd = get(record, 'total_cost_usd')
+  const ofSession = {
+    input_tokens: sum('inputTokens'),
+    output_tokens: sum('outputTokens'),
+    cache_read_input_tokens: sum('cacheReadInputTokens'),
+    cache_creation_input_tokens: sum('cacheCreationInputTokens'),
+  }
   return [
-    ...model(dearest?.[0]),
+    ...model(dearest?.[0] ?? ''),
     ...usage('turn', get(record, 'usage')),
-    ...tokens('session', sum('inputTokens'), read, write, sum('outputTokens')),
-    ...(usd === undefined ? [] : [{ kind: 'cost' as const, scope: 'session' as const, usd }]),
+    ...usage('session', ofSession),
+    { kind: 'cost', scope: 'session', usd: get(record, 'total_cost_usd') },
   ]
 }
 
 // A refused reading or a refused command is no refused write.
 const denial = (refused: Json): readonly EngineEvent[] => {
-  const tool = text(get(refused, 'tool_name'))
-  const path = text(get(get(refused, 'tool_input'), 'file_path'))
-  return /^(?:Write|Edit|MultiEdit|NotebookEdit)$/.test(tool)
-    ? [{ kind: 'denied', what: `${tool} ${path}`.trim() }]
-    : []
+  const tool = text(refused, 'tool_name')
+  const what = `${tool} ${text(get(refused, 'tool_input'), 'file_path')}`.trim()
+  return /^(?:Write|Edit|MultiEdit|NotebookEdit)$/.test(tool) ? [{ kind: 'denied', what }] : []
 }
 
 // `is_error` decides, never `subtype`: that says "success" around API errors.
 const end = (record: Json): EngineEvent => {
   const answer = get(record, 'result')
   if (typeof answer === 'string' && get(record, 'is_error') !== true) return { kind: 'result', ok: true, text: answer }
-  const subtype = text(get(record, 'subtype'))
-  const errors = list(get(record, 'errors')).map(text).join('; ')
-  const type = subtype.startsWith('error') ? subtype : text(get(record, 'api_error_type'))
-  const error = text(answer) || errors || subtype
-  return { kind: 'result', ok: false, error, type, ...status(get(record, 'api_error_status')) }
+  const subtype = text(record, 'subtype')
+  const error = text(record, 'result') || list(record, 'errors').filter(isText).join('; ') || subtype
+  const type = subtype.startsWith('error') ? subtype : text(record, 'api_error_type')
+  return { kind: 'result', ok: false, error, type, ...status(record, 'api_error_status') }
 }
 
 // Anthropic counts what the cache did apart from `input_tokens`.
-const usage = (scope: 'step' | 'turn', json: Json | undefined, of?: StepOf): readonly EngineEvent[] => {
-  const [read, write] = [count(json, 'cache_read_input_tokens'), count(json, 'cache_creation_input_tokens')]
-  return tokens(scope, count(json, 'input_tokens'), read, write, count(json, 'output_tokens'), of)
-}
-
-interface StepOf {
-  readonly id: string
-  readonly model: string
-}
-
-const tokens = (
+const usage = (
   scope: 'step' | 'turn' | 'session',
-  fresh: number,
-  cachedInputTokens: number,
-  cacheWriteTokens: number,
-  outputTokens: number,
-  of?: StepOf,
+  json: Json | undefined,
+  of: { readonly id?: string; readonly model?: string } = {},
 ): readonly EngineEvent[] => {
-  const inputTokens = fresh + cachedInputTokens + cacheWriteTokens
+  const cachedInputTokens = count(json, 'cache_read_input_tokens')
+  const cacheWriteTokens = count(json, 'cache_creation_input_tokens')
+  const inputTokens = count(json, 'input_tokens') + cachedInputTokens + cacheWriteTokens
+  const outputTokens = count(json, 'output_tokens')
   if (inputTokens === 0 && outputTokens === 0) return []
   return [{ kind: 'usage', scope, usage: { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens }, ...of }]
 }
 
 const session = (record: Json): readonly EngineEvent[] => {
   const id = get(record, 'session_id')
-  return typeof id === 'string' ? [{ kind: 'session', id }] : []
+  return isText(id) ? [{ kind: 'session', id }] : []
 }
 
-const model = (name: Json | undefined): readonly EngineEvent[] =>
-  typeof name === 'string' && name !== '' ? [{ kind: 'model', model: name }] : []
+const model = (name: string): readonly EngineEvent[] => (name === '' ? [] : [{ kind: 'model', model: name }])
 
-const status = (json: Json | undefined): { readonly status?: number } =>
-  typeof json === 'number' ? { status: json } : {}
+const status = (json: Json, key: string): { readonly status?: number } => {
+  const told = get(json, key)
+  return typeof told === 'number' ? { status: told } : {}
+}
 
+// Of what is missing or of another type, there is nothing.
 const get = (json: Json | undefined, key: string): Json | undefined =>
   isObject(json) && Object.hasOwn(json, key) ? json[key] : undefined
 
-const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
+const text = (json: Json | undefined, key: string): string => {
+  const value = get(json, key)
+  return isText(value) ? value : ''
+}
 
-const list = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])
-const text = (json: Json | undefined): string => (typeof json === 'string' ? json : '')
+const list = (json: Json | undefined, key: string): readonly Json[] => {
+  const value = get(json, key)
+  return Array.isArray(value) ? value : []
+}
 
 // Left out is 0; what is no number is left to the core to refuse.
 const count = (json: Json | undefined, key: string): number => {
   const value = get(json, key) ?? 0
   return typeof value === 'number' ? value : Number.NaN
 }
+
+const isText = (json: Json | undefined): json is string => typeof json === 'string'
+
+const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
