@@ -28,6 +28,8 @@ export interface Credentials {
 export interface DelegateOptions {
   /** From the call to the last byte of the answer; without it, as long as the target takes. */
   readonly timeoutMs?: number
+  /** The limit that the caller gave, where a part of it was used up before this call: a timeout names it. */
+  readonly wholeTimeoutMs?: number
   /** Aborted: hangs up, by which the target cancels the turn. */
   readonly signal?: AbortSignal
   /** The longest answer that is read; 64 MiB unless told. */
@@ -65,6 +67,7 @@ export const delegate =
         responseLimitBytes: options.responseLimitBytes ?? defaultResponseLimitBytes,
         ...(credentials.bearer === undefined ? {} : { bearer: credentials.bearer }),
         ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+        ...(options.wholeTimeoutMs === undefined ? {} : { wholeTimeoutMs: options.wholeTimeoutMs }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       },
       target.name,

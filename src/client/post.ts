@@ -1,6 +1,7 @@
 import http from 'node:http'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
+import { sayDuration } from '../engine/sentence.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 
 /** One POST to loopback. */
@@ -10,6 +11,8 @@ export interface Post {
   readonly body: string
   readonly bearer?: string
   readonly timeoutMs?: number
+  /** What the sentence names as the limit; `timeoutMs` unless told. */
+  readonly wholeTimeoutMs?: number
   readonly signal?: AbortSignal
   readonly responseLimitBytes: number
 }
@@ -63,7 +66,10 @@ export const post =
       const timer =
         timeoutMs === undefined
           ? undefined
-          : setTimeout(() => fail(tooLate(name, timeoutMs)), Math.min(timeoutMs, longestTimerMs))
+          : setTimeout(
+              () => fail(tooLate(name, request.wholeTimeoutMs ?? timeoutMs)),
+              Math.min(timeoutMs, longestTimerMs),
+            )
 
       // A socket that is connected may have passed bytes on, whatever becomes of it then.
       outgoing.on('socket', socket => {
@@ -72,6 +78,11 @@ export const post =
         })
       })
       outgoing.on('error', error => fail(transportFailure(name, request.port, error, state)))
+      // Nobody asked for another protocol; unheard, it would be waited for without end.
+      outgoing.on('upgrade', (_response, socket) => {
+        socket.destroy()
+        fail(failure('invalid_response', `What answers on the port of ${name} changes to another protocol than HTTP.`))
+      })
       outgoing.on('response', response => {
         state.status = response.statusCode ?? 0
         const chunks: Buffer[] = []
@@ -102,7 +113,7 @@ export const post =
 const longestTimerMs = 2 ** 31 - 1
 
 const tooLate = (name: string, timeoutMs: number): Failure =>
-  failure('timeout', `${name} did not answer within ${timeoutMs} ms; the talk was ended.`)
+  failure('timeout', `${name} did not answer within ${sayDuration(timeoutMs)}; the talk was ended.`)
 
 const tooLong = (name: string, limitBytes: number): Failure =>
   failure(

@@ -153,6 +153,7 @@ const send = (
     {
       now: state.where.now,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(ask.timeoutMs === undefined ? {} : { wholeTimeoutMs: ask.timeoutMs }),
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     },
   )()
@@ -183,7 +184,7 @@ const limitsOf = ({ signal, timeoutMs }: Ask, now: () => number): TalkLimits => 
   return {
     signal: AbortSignal.any([
       ...(signal === undefined ? [] : [signal]),
-      ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+      ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))]),
     ]),
     leftMs: () => (timeoutMs === undefined ? undefined : Math.max(1, startedAtMs + timeoutMs - now())),
   }

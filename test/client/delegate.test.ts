@@ -98,6 +98,16 @@ test('what speaks another language than HTTP is no instance', async t => {
   t.is(codeOf(await send(stub.url)), 'invalid_response')
 })
 
+test('who changes to another protocol is no instance, and is not waited for', async t => {
+  const stub = await rawStub(socket =>
+    socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nupgrade: ws\r\nconnection: upgrade\r\n\r\n')),
+  )
+  t.teardown(stub.close)
+  const reply = await send(stub.url)
+  t.is(codeOf(reply), 'invalid_response')
+  t.false(reply.repeatable)
+})
+
 test('an answer longer than the limit is not read to its end', async t => {
   const stub = await answering(t, (_request, response) => {
     response.writeHead(200)
