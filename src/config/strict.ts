@@ -26,6 +26,8 @@ export const strict = <M extends Members, K extends keyof M & string = never>(
     const errors: t.Errors = []
     const decoded: Record<string, unknown> = {}
     for (const [key, member] of Object.entries(value)) {
+      // JSON knows none; in an object of a script it is a member left out.
+      if (member === undefined) continue
       const codec = Object.hasOwn(members, key) ? members[key] : undefined
       if (codec === undefined) {
         errors.push({ value: member, context: at(key), message: unknownKey(key, members) })
@@ -36,7 +38,7 @@ export const strict = <M extends Members, K extends keyof M & string = never>(
       if (E.isRight(told)) decoded[key] = told.right
     }
     for (const key of required) {
-      if (!Object.hasOwn(value, key)) {
+      if (!Object.hasOwn(value, key) || value[key] === undefined) {
         errors.push({ value: undefined, context: at(key), message: members[key]?.name ?? 'there' })
       }
     }

@@ -16,6 +16,7 @@ import { resolve } from './resolve.ts'
 import type { Running } from './running.ts'
 import { openState, type State } from './state.ts'
 import { asOne, talkWith } from './talk.ts'
+import { checkTalkOptions } from './talk-options.ts'
 
 export interface LaunchScope {
   /** Names of instances; all of the config unless told. One that is disabled answers `bus_disabled`. */
@@ -30,7 +31,7 @@ export interface TalkOptions {
   readonly from?: string
   /** The caller's own depth, an integer from 0; the wire carries one more. Default: 0. (protocol, "Request Shape") */
   readonly depth?: number
-  /** Milliseconds, above 0, for all of the call; past it the turn is ended and the answer is `timeout`. Default: none. */
+  /** Milliseconds, above 0 and at most 24 days, for all of the call; past it the turn is ended and the answer is `timeout`. Default: none. */
   readonly timeoutMs?: number
   /** Aborted: the turn is ended, and the answer is `cancelled`. */
   readonly signal?: AbortSignal
@@ -151,6 +152,8 @@ const start =
       instances,
       talk: async (name, prompt, options = {}) => {
         if (stopped !== undefined) return refusedReply(hasStopped, name).envelope
+        const sound = checkTalkOptions(name, options)
+        if (E.isLeft(sound)) return refusedReply(sound.left, String(name)).envelope
         const again = names.includes(name) ? pipe(launcher, TE.mapLeft(asOne)) : undefined
         const reply = await talkWith(again)(state, { ...options, name, prompt })()
         return reply.envelope

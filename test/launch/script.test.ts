@@ -125,6 +125,33 @@ test('it rejects with everything that is wrong, and nothing was started', async 
   }
 })
 
+test('a talk that cannot be sent is an envelope too, and `undefined` is left out', async t => {
+  const world = await makeWorld(t)
+  const { stdout, stderr } = await run(
+    t,
+    world,
+    `const bus = await launch({ instances: { a: { ...${upper}, model: undefined } } } as never)
+     const say = async (name: unknown, options: unknown) => {
+       const reply = await bus.talk(name as never, 'hi', options as never)
+       console.log(reply.success ? reply.text : reply.errorCode + ' ' + reply.error)
+     }
+     for (const timeoutMs of [-1, 0, NaN, Infinity, 2 ** 31, '5', null]) await say('a', { timeoutMs })
+     await say('a', { retry: 0.5, signal: {} })
+     await say({}, {})
+     await say('a', null)
+     await say('a', { timeoutMs: 60000.5, retry: undefined, signal: undefined, from: undefined, depth: undefined })
+     await bus.stop()`,
+  )
+  const lines = stdout.trim().split('\n')
+  t.is(stderr, '')
+  t.is(lines.length, 11)
+  for (const line of lines.slice(0, 7)) t.regex(line, /^invalid_request .*options\.timeoutMs must be a number of milli/)
+  t.regex(lines[7] ?? '', /options\.retry must be .*; options\.signal must be an AbortSignal/)
+  t.regex(lines[8] ?? '', /name must be the name of an instance/)
+  t.regex(lines[9] ?? '', /options must be an object/)
+  t.is(lines[10], 'HI')
+})
+
 test('inside a turn it launches nothing', async t => {
   const world = await makeWorld(t)
   const { stdout } = await run(t, world, `await launch('budgets.json').catch(error => console.log(error.message))`, {
