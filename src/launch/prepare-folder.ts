@@ -18,7 +18,7 @@ export const prepareFolder = (
   { errand }: Surroundings,
 ): TE.TaskEither<Failure, Folders> => {
   const binFolder = path.join(stateFolder, 'bin')
-  const reportFolder = path.join(stateFolder, 'reports')
+  const reportFolder = reportFolderOf(stateFolder)
   const trees = [folder, ...[...instances.values()].map(({ cwd }) => cwd)]
   return TE.tryCatch(
     async () => {
@@ -31,6 +31,8 @@ export const prepareFolder = (
     error => failure('write_permission', `The state folder ${stateFolder} cannot be prepared: ${String(error)}.`),
   )
 }
+
+export const reportFolderOf = (stateFolder: string): string => path.join(stateFolder, 'reports')
 
 // The same Node and the same errand as the host's: a turn's PATH may lead to another one, or to none.
 const shim = ([node, script]: Surroundings['errand']): string =>

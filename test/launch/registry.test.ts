@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { newOwner } from '../../src/launch/hosting.ts'
 import { launchHere, launchMissing } from '../../src/launch/launch.ts'
@@ -147,10 +149,14 @@ test('what a dead host left is settled and ended before anything is launched', a
     ),
   )
   await right(state.ledger.started('turn-1', identify(child.pid ?? 0)))
+  const report = path.join(state.config.stateFolder, 'reports', 'turn-1.jsonl')
+  mkdirSync(path.dirname(report))
+  writeFileSync(report, '')
 
   const hosted = await right(launchMissing(state, ['worker'], {}))
   t.teardown(() => hosted?.stop(0))
   await exited
+  t.false(existsSync(report))
   t.deepEqual(await right(state.ledger.abandoned([owner.owner])), [])
   const reply = await talk(state, { name: 'worker', prompt: 'still money' })()
   t.is(reply.envelope.text, 'still money')
