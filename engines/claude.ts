@@ -10,6 +10,7 @@ const claude: Engine = {
   slashCommands: true,
   checkedAgainst: '2.1.332',
   provider: 'anthropic',
+  tellsUsd: true,
 
   command: ({ cli: [file = 'claude', ...leading], args, prompt, model, access, instructions = '', capMicroUsd }) => {
     const onArgv = instructions.length <= argvLimitChars

@@ -118,6 +118,8 @@ export interface Engine {
   readonly checkedAgainst?: string
   /** The provider, as price lists name it. */
   readonly provider?: string
+  /** The CLI says by itself what a turn cost in dollars, so a model without a price is no worry. */
+  readonly tellsUsd?: boolean
   /** What to start for this task. */
   command(task: EngineTask): Command
   /** One record of stdout; `[]` when it says nothing to us. Never called for `text` engines. */

@@ -100,6 +100,7 @@ const engineModule = t.type({
       slashCommands: flag,
       checkedAgainst: word,
       provider: word,
+      tellsUsd: flag,
       price: method<NonNullable<Engine['price']>>('of a usage'),
     }),
   ]),

@@ -53,16 +53,14 @@ const uncapped = ({ instance: { name, limits, concurrency } }: Loaded): readonly
           'cut off is charged with all of it. Set maxTurnUsd.',
       ]
 
-// Its CLI says dollars; the others tell tokens alone, which are priced by the model.
-const tellsUsd = new Set(['claude'])
-
+// Tokens alone are priced by the model.
 const unpriced = ({ instance, priceOf }: Loaded): readonly string[] => {
   const { name, limits, settings } = instance
   const { engine, model } = settings
   const limited = [limits.budget?.microUsd, limits.total?.microUsd, limits.maxTurnMicroUsd].some(
     usd => usd !== undefined,
   )
-  if (!limited || engine.provider === undefined || tellsUsd.has(engine.name)) return []
+  if (!limited || engine.provider === undefined || engine.tellsUsd === true) return []
   if (priceOf(sample, model) !== 'unknown') return []
   return [
     `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so unless its CLI tells one ` +
