@@ -114,6 +114,8 @@ export interface BudgetState {
   readonly limitTurns?: number
   /** Turns of this window whose cost nobody can tell. */
   readonly unknownTurns: number
+  /** Set from 80 % on, as in `Settled`. */
+  readonly warning?: string
 }
 
 /** A turn, for people: `errand log`. Times are milliseconds since 1970. */

@@ -4,7 +4,8 @@ import type { Store } from '../store/store.ts'
 import { balanceOf } from './balances.ts'
 import type { Budget } from './budget.ts'
 import type { BudgetState } from './ledger.ts'
-import { measuresOf, type Scope } from './rules.ts'
+import { fullest, measuresOf, type Scope } from './rules.ts'
+import { nearlyExhausted } from './sentences.ts'
 import { windowsOf } from './windows.ts'
 
 /** An instance (or `*`) and the budget that the file gives it, if any; without one, all that it ever spent is told. */
@@ -31,6 +32,7 @@ const limitName = { microUsd: 'limitMicroUsd', tokens: 'limitTokens', turns: 'li
 
 const stateOf = (scope: Scope): BudgetState => {
   const { instance, budget, window, balance } = scope
+  const full = fullest([scope])
   const limits = measuresOf(scope).map(({ dimension, limit }) => [limitName[dimension], limit] as const)
   return {
     instance,
@@ -42,5 +44,6 @@ const stateOf = (scope: Scope): BudgetState => {
     turns: balance.turns,
     unknownTurns: balance.unknownTurns,
     ...Object.fromEntries(limits),
+    ...(full === undefined ? {} : { warning: nearlyExhausted(full) }),
   }
 }

@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { everyInstance } from '../budget/rules.ts'
 import { budgetStates } from '../budget/states.ts'
 import { askHealth } from '../client/health.ts'
 import type { Registered } from '../launch/registry.ts'
 import { budgetOf } from './budget.ts'
 import { budgetJson, spentOf } from './budget-words.ts'
-import { refuse } from './refuse.ts'
+import { refuse, warn } from './refuse.ts'
 import { table } from './table.ts'
 import type { Common, Terminal } from './terminal.ts'
 import { withState } from './with-state.ts'
@@ -21,11 +22,15 @@ export const ps = (terminal: Terminal, options: Common): Promise<number> =>
     const budgets = await budgetStates(
       store,
       where.now(),
-      claimed.map(({ name }) => budgetOf(config, name)),
+      [...claimed.map(({ name }) => name), everyInstance].map(name => budgetOf(config, name)),
     )()
     if (E.isLeft(budgets)) return refuse(terminal, [budgets.left], options)
     const told = await Promise.all(claimed.map(askAfter))
     const rows = claimed.map((entry, at) => ({ entry, health: told[at], budget: budgets.right[at] }))
+    warn(
+      terminal,
+      budgets.right.flatMap(({ warning }) => warning ?? []),
+    )
     if (options.json) {
       const documents = rows.map(({ entry, health, budget }) => ({
         instance: entry.name,

@@ -31,6 +31,15 @@ test('up tells each instance when it listens, and ps shows it', async t => {
   )
 })
 
+test('from 80 % of a budget on, ps warns', async t => {
+  const worker = shell(`echo '{"usd":0.08}' >> "$ERRAND_REPORT"; cat`, { budget: { usd: 0.1 } })
+  const place = placeOf(t, { worker }, { budget: { usd: 1 } })
+  await startUp(t, place)
+  t.is((await errand(place, ['ps'])).stderr, '')
+  await errand(place, ['talk', 'worker', 'hi'])
+  t.is((await errand(place, ['ps'])).stderr, 'errand: warning: Budget of worker: $0.0800 used of $0.10 (total).\n')
+})
+
 test('up --json prints one line of JSON for each', async t => {
   const place = placeOf(t, { worker: shell('cat') })
   const running = start(place, ['up', '--json'])
