@@ -63,8 +63,8 @@ const visibleState = ({ instances, stateFolder }: Omit<Config, 'warnings'>): rea
   return seeing.length === 0
     ? []
     : [
-        `The state folder ${stateFolder} lies where ${seeing.join(', ')} works, with the bus secret in it. Take bus.stateDir ` +
-          'away, or let it name a folder outside.',
+        `The state folder ${stateFolder} lies where ${seeing.join(', ')} works, with the bus secret in it. Let bus.stateDir ` +
+          'name a folder outside, or leave it out.',
       ]
 }
 
