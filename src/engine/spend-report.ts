@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts/lib/index.js'
@@ -51,6 +51,12 @@ const reader = (path: string, file: number): SpendReport => {
     for (const each of text.split('\n')) if (each.trim() !== '') tell(eventsOf(each))
   }
 
+  // One that was replaced, removed or cut short has told something that was never read.
+  const isWhole = (): boolean => {
+    const [ours, there] = [attempt(() => fstatSync(file)), attempt(() => statSync(path))]
+    return ours !== undefined && ours.ino === there?.ino && ours.dev === there.dev && ours.size >= position
+  }
+
   return {
     follow: listener => {
       tell = listener
@@ -60,6 +66,7 @@ const reader = (path: string, file: number): SpendReport => {
       clearInterval(poll)
       readOn(256)
       tellLines(line.toString('utf8'))
+      if (!isWhole()) tell([nobodyKnows])
       attempt(() => closeSync(file))
       attempt(() => rmSync(path, { force: true }))
     },
@@ -70,6 +77,8 @@ const pollMs = 200
 const readBytes = 64 * 1024
 const lineBytes = 64 * 1024
 
+const nobodyKnows: EngineEvent = { kind: 'cost', scope: 'step', usd: Number.NaN }
+
 const addition = t.partial({ usd: t.unknown, tokens: t.number, model: t.string })
 
 const eventsOf = (line: string): readonly EngineEvent[] =>
@@ -77,7 +86,7 @@ const eventsOf = (line: string): readonly EngineEvent[] =>
     E.tryCatch((): unknown => JSON.parse(line), said),
     E.chainW(json => decode(addition, json)),
     E.match(
-      (): readonly EngineEvent[] => [{ kind: 'cost', scope: 'step', usd: Number.NaN }],
+      (): readonly EngineEvent[] => [nobodyKnows],
       ({ usd, tokens, model }) => [
         ...(model === undefined ? [] : [{ kind: 'model' as const, model }]),
         ...(usd === undefined ? [] : [{ kind: 'cost' as const, scope: 'step' as const, usd }]),

@@ -97,6 +97,18 @@ test('a line of the report that nobody can read is a cost that nobody knows', as
   }
 })
 
+test('a report that was removed or replaced is a cost that nobody knows', async t => {
+  const told = `const fs = require('fs'); const file = process.env.ERRAND_REPORT; fs.appendFileSync(file, '{"usd":0.01}\\n'); console.log('x');`
+  for (const then of [
+    'fs.rmSync(file)',
+    `fs.rmSync(file); fs.writeFileSync(file, '{"usd":0.5}\\n')`,
+    `fs.writeFileSync(file + '.new', '{"usd":0.5}\\n'); fs.renameSync(file + '.new', file)`,
+  ]) {
+    const came = await oneTurn({ engine: command, cli: script(`${told} ${then}`) })
+    t.deepEqual(came.cost, { microUsd: 10_000, basis: 'unknown' }, then)
+  }
+})
+
 test('a price per turn is what each turn costs that started', async t => {
   const settings = { price: { perTurn: 0.05 } }
   const cost = { microUsd: 50_000, basis: 'priced' as const }
