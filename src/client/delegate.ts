@@ -4,8 +4,8 @@ import type * as T from 'fp-ts/lib/Task.js'
 import type { Json } from '../protocol/decode.ts'
 import { capabilities, decodeEnvelope, type Envelope, failureEnvelope, protocolVersion } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { ask, type Received, type TransportFailure } from './ask.ts'
 import { hintOf } from './hint.ts'
-import { post, type Received, type TransportFailure } from './post.ts'
 
 /** Whom to talk to. Of `url` the port alone is used: a talk never leaves 127.0.0.1. */
 export interface Target {
@@ -53,7 +53,7 @@ export const delegate =
   (target: Target, talk: Talk, credentials: Credentials, options: DelegateOptions): T.Task<Reply> =>
   async () => {
     const startedAtMs = options.now()
-    const received = await post(
+    const received = await ask(
       {
         port: Number(new URL(target.url).port),
         path: '/api/talk',

@@ -4,11 +4,11 @@ import type * as TE from 'fp-ts/lib/TaskEither.js'
 import { sayDuration } from '../engine/sentence.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 
-/** One POST to loopback. */
-export interface Post {
+/** One request to loopback: with a body a POST of JSON, without one a GET. */
+export interface Question {
   readonly port: number
   readonly path: string
-  readonly body: string
+  readonly body?: string
   readonly bearer?: string
   readonly timeoutMs?: number
   /** What the sentence names as the limit; `timeoutMs` unless told. */
@@ -34,22 +34,21 @@ export interface TransportFailure {
 const agent = new http.Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
 
 /** Sends and reads to the end: the literal 127.0.0.1, no proxy, no redirect, no timeout but the caller's own. */
-export const post =
-  (request: Post, name: string): TE.TaskEither<TransportFailure, Received> =>
+export const ask =
+  (request: Question, name: string): TE.TaskEither<TransportFailure, Received> =>
   () =>
     new Promise(resolve => {
       const { signal, timeoutMs } = request
       const state = { sent: false, status: undefined as number | undefined }
-      const body = Buffer.from(request.body)
+      const body = request.body === undefined ? undefined : Buffer.from(request.body)
       const outgoing = http.request({
         agent,
         host: '127.0.0.1',
         port: request.port,
         path: request.path,
-        method: 'POST',
+        method: body === undefined ? 'GET' : 'POST',
         headers: {
-          'content-type': 'application/json',
-          'content-length': body.length,
+          ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
           accept: 'application/json',
           ...(request.bearer === undefined ? {} : { authorization: `Bearer ${request.bearer}` }),
         },
