@@ -16,7 +16,10 @@ export const notStarted = async (
       `The folder ${cwd}, in which ${engine.name} should run, ${what}. Make it, or mend "cwd".`,
     )
   }
-  return failure('engine_cli', `${await sayProgram(file, code)} ${engine.install ?? ''}`)
+  const program = await sayProgram(file, code)
+  // Nothing needs to be installed where the system had no room for it (EMFILE, E2BIG, EAGAIN).
+  const isMissing = code === 'ENOENT' || code === 'EACCES'
+  return failure('engine_cli', isMissing ? `${program} ${engine.install ?? ''}` : program)
 }
 
 const sayProgram = async (file: string, code: string | undefined): Promise<string> => {

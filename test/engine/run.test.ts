@@ -130,6 +130,8 @@ test('what is missing is named: the program, its folder, its interpreter, its mo
     return came.sentence
   }
   t.is(await sentence(['no-such-program']), 'The program no-such-program was not found on PATH. Install it.')
+  const tooLong = ['/bin/echo', 'x'.repeat(2_000_000)]
+  t.is(await sentence(tooLong), 'The program /bin/echo could not be started (E2BIG).', 'nothing to install')
   t.is(await sentence(['/no/such/program']), 'The program /no/such/program does not exist. Install it.')
   t.regex(await sentence(['/bin/cat'], { cwd: '/no/such/folder' }), /folder \/no\/such\/folder.*does not exist/)
   t.regex(await sentence(['/bin/cat'], { cwd: '/bin/cat' }), /folder \/bin\/cat.*is no folder/)
