@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
@@ -432,6 +432,19 @@ test('health tells how busy it is, and answers while turns hang', async t => {
     gone.abort()
     for (const talk of talks) await t.throwsAsync(talk)
     await worker.idle()
+  })
+})
+
+test('a store that is deleted under a running bus refuses talks, and the health says so', async t => {
+  await withBus(async bus => {
+    const worker = await bus.serve('worker', {})
+    t.is((await ask(worker)).status, 200)
+    await rename(bus.store.file, `${bus.store.file}.away`)
+    t.like((await ask(worker)).json, { errorCode: 'session_state', retryable: false })
+    t.like((await send(worker.port, { method: 'GET', path: '/api/health' })).json, { status: 'refusing' })
+    await rename(`${bus.store.file}.away`, bus.store.file)
+    t.like((await send(worker.port, { method: 'GET', path: '/api/health' })).json, { status: 'ok' })
+    t.is((await ask(worker)).status, 200)
   })
 })
 

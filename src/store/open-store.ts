@@ -58,7 +58,11 @@ const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store =>
   }
   return {
     file,
-    read: query => whenUnlocked(file, lockedSpanMs, () => query(sql)),
+    read: query =>
+      whenUnlocked(file, lockedSpanMs, () => {
+        checkStillThere()
+        return query(sql)
+      }),
     write: change =>
       whenUnlocked(file, lockedSpanMs, () =>
         inTransaction(db, () => {
