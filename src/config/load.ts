@@ -80,7 +80,8 @@ const load = async (
   return {
     instance: { ...facts, ...description, limits: config.limits, settings },
     priceOf: await loadPricer(settings),
-    warnings: await missing(config, engine, cli, where),
+    // One that is disabled starts nothing.
+    warnings: enabled ? await missing(config, engine, cli, where) : [],
   }
 }
 

@@ -40,7 +40,7 @@ const look = async (config: Config, one: InstanceConfig, where: Surroundings): P
   if (E.isLeft(loaded)) return { mistakes: loaded.left, warnings: [] }
   return {
     mistakes: loaded.right.flatMap(({ warnings }) => warnings.map((what): Failure => failure('engine_cli', what))),
-    warnings: loaded.right.flatMap(one => [...uncapped(one), ...unpriced(one)]),
+    warnings: loaded.right.flatMap(one => (one.instance.enabled ? [...uncapped(one), ...unpriced(one)] : [])),
   }
 }
 

@@ -5,7 +5,10 @@ import test from 'ava'
 import { errand, placeOf, shell } from './errand.ts'
 
 test('a sound file whose instances could run', async t => {
-  const place = placeOf(t, { worker: shell('cat'), off: shell('cat', { enabled: false }) })
+  const place = placeOf(t, {
+    worker: shell('cat'),
+    off: { engine: 'command', command: ['no-such-program-here'], budget: { usd: 1 }, enabled: false },
+  })
   const { status, stdout, stderr } = await errand(place, ['check'])
   t.is(status, 0)
   t.is(stderr, '')
