@@ -406,6 +406,17 @@ test('a bus that stops lets a turn end within its grace', async t => {
   })
 })
 
+test('who was on the way when the stop came is told that nothing ran, not cut off', async t => {
+  await withBus(async bus => {
+    const worker = await bus.serve('worker', {})
+    const stopped = worker.stop(0, 2000)
+    t.like((await ask(worker)).json, { errorCode: 'instance_unavailable', retryable: true })
+    await stopped
+    await t.throwsAsync(ask(worker), { code: 'ECONNREFUSED' })
+    t.deepEqual(await bus.calls(), [])
+  })
+})
+
 test('health tells how busy it is, and answers while turns hang', async t => {
   await withBus(async bus => {
     const worker = await bus.serve('worker', { behaviour: 'timeout' })

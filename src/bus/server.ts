@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { PriceOf } from '../engine/settings.ts'
@@ -23,8 +24,11 @@ export interface Served {
   readonly activity: () => { readonly running: number; readonly queued: number }
   /** Resolves when nothing runs or waits here. */
   readonly idle: () => Promise<void>
-  /** Refuses new talks, lets turns end within the grace, ends the rest, and closes the socket when all were answered. */
-  readonly stop: (graceMs: number) => Promise<void>
+  /**
+   * Refuses new talks, lets turns end within the grace, ends the rest, and closes the socket when all were answered; not
+   * before `latecomersMs`, for those who are on their way: a socket that is closed under them cannot say that nothing ran.
+   */
+  readonly stop: (graceMs: number, latecomersMs?: number) => Promise<void>
 }
 
 // A request must have arrived whole by then; how long its turn runs is another matter.
@@ -46,8 +50,8 @@ export const serve =
       url: `http://127.0.0.1:${port}`,
       activity: () => ({ running: bus.queue.running(), queued: bus.queue.waiting() }),
       idle: () => untilIdle(bus),
-      stop: async graceMs => {
-        await stopTalks(bus, graceMs)
+      stop: async (graceMs, latecomersMs = 0) => {
+        await Promise.all([stopTalks(bus, graceMs), pause(latecomersMs)])
         await close(server)
       },
     })

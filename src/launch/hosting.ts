@@ -42,10 +42,10 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
   const served = new Map<string, Served>()
   const host = hostOf(state, owner, folders, log)
   const calm = onSuddenExit(state.store, owner.owner)
-  const end = async (names: readonly string[], graceMs: number) => {
+  const end = async (names: readonly string[], graceMs: number, waitMs = latecomersMs) => {
     // Nobody shall find the socket that is about to close.
     await registry.withdraw(owner.owner, names)()
-    await Promise.all(names.map(name => served.get(name)?.stop(graceMs)))
+    await Promise.all(names.map(name => served.get(name)?.stop(graceMs, waitMs)))
     await registry.release(owner.owner, names)()
     for (const name of names) if (served.delete(name)) log('stopped', { instance: name })
   }
@@ -83,10 +83,10 @@ export const hostingOf = (state: State, owner: Owner, folders: Folders, opened: 
         await registry.publish(owner.owner, new Map([...served].map(([name, { url }]) => [name, url])))()
         return false
       }
-      await end(names, longestGraceMs)
+      await end(names, longestGraceMs, 0)
       return true
     },
-    end,
+    end: (names, graceMs) => end(names, graceMs),
     leave: async () => {
       await sweepNow()
       calm()
