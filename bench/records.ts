@@ -64,6 +64,7 @@ export const records = async (): Promise<readonly Row[]> => {
       // A mark names one turn: what carries it after that turn is ended.
       turnEnvironment: { ERRAND_TURN: randomUUID(), ERRAND_REPORT: join(folder, 'report') },
       cancel: new AbortController().signal,
+      now: Date.now,
       onStarted: () => undefined,
       onSeen: () => undefined,
       onEnding: async () => undefined,

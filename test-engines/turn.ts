@@ -74,6 +74,7 @@ export const turn = async (t: ExecutionContext, name: CliName, asked: Asked): Pr
     },
     binFolder: bin,
     cancel: new AbortController().signal,
+    now: Date.now,
     onStarted: one => {
       started = one
     },

@@ -2,7 +2,7 @@ import { budgetExhausted, type Failure, failure } from '../protocol/failure.ts'
 import { showLimit, showSpent } from '../protocol/money.ts'
 import { everyInstance, type Measure } from './rules.ts'
 
-const retryBusyAfterMs = 1000
+export const retryBusyAfterMs = 1000
 
 /** `Budget exhausted: $1.2000 used of $1.00. It is the budget of worker for 2026-12-01; …` */
 export const exhausted = ({ scope, dimension, limit, used, held }: Measure): Failure => {

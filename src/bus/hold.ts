@@ -2,6 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Allowance } from '../budget/budget.ts'
 import type { Entry } from '../budget/ledger.ts'
+import { retryBusyAfterMs } from '../budget/sentences.ts'
+import { endedBy } from '../engine/reasons.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
@@ -21,7 +23,6 @@ export interface HeldTurn extends NewTurn {
 
 // Money may be freed by another process, of which no event comes here.
 const moneyPollMs = 50
-const retryBusyAfterMs = 1000
 
 /** Waits, as far as the rules allow it, for a slot and for money; then both are this talk's. */
 export const hold =
@@ -133,12 +134,3 @@ const pollAgain = (until: AbortSignal): AbortSignal => AbortSignal.any([until, A
 
 const tooLong = ({ name, queueTimeoutMs }: Instance): Failure =>
   failure('busy', `It waited ${queueTimeoutMs} ms for ${name}, as long as its queueTimeout allows.`, retryBusyAfterMs)
-
-/** The failure that a turn was ended with. */
-export const endedBy = (ended: AbortSignal): Failure => {
-  const why: unknown = ended.reason
-  return isFailure(why) ? why : failure('cancelled', 'The turn was ended.')
-}
-
-const isFailure = (why: unknown): why is Failure =>
-  typeof why === 'object' && why !== null && 'code' in why && 'sentence' in why

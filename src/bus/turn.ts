@@ -7,7 +7,7 @@ import type { RunRequest } from '../engine/run-request.ts'
 import { failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
-import { endedBy, type HeldTurn } from './hold.ts'
+import type { HeldTurn } from './hold.ts'
 
 /** Runs the engine for a held turn, and keeps its row true while it runs. It cannot fail: the report says what happened. */
 export const runTurn =
@@ -16,19 +16,13 @@ export const runTurn =
     const { host, instance } = bus
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
     try {
-      return inItsCode(await run(requestOf(bus, turn))(), turn.ended)
+      return await run(requestOf(bus, turn))()
     } catch (error) {
       // A bug, but money is held: the turn is settled like any other, at its hold.
       host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
       return broken
     }
   }
-
-/** One that got its turn while it was refused for another reason than a cancel never ran, and is told that reason. */
-const inItsCode = (report: TurnReport, ended: AbortSignal): TurnReport =>
-  ended.aborted && E.isLeft(report.outcome) && report.outcome.left.code === 'cancelled'
-    ? { ...report, outcome: E.left(endedBy(ended)) }
-    : report
 
 const broken: TurnReport = {
   outcome: E.left(failure('internal_error', 'Something went wrong inside the bus; its log says what.')),
@@ -51,21 +45,12 @@ const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn):
       ERRAND_REPORT: join(host.reportFolder, `${turn}.jsonl`),
     },
     binFolder: host.binFolder,
-    cancel: sayWhy(ended),
+    cancel: ended,
     now: host.now,
     onStarted: process => void note(bus, 'started', host.ledger.started(turn, process)),
     onSeen: noteSeen(bus, turn),
     onEnding: () => note(bus, 'ending', host.ledger.ending(turn)),
   }
-}
-
-/** `run` wants the sentence alone. */
-const sayWhy = (ended: AbortSignal): AbortSignal => {
-  const cancel = new AbortController()
-  const abort = (): void => cancel.abort(endedBy(ended).sentence)
-  if (ended.aborted) abort()
-  ended.addEventListener('abort', abort, { once: true })
-  return cancel.signal
 }
 
 /** One write at a time, always of the newest: a CLI may report far oftener than a disk likes. */

@@ -26,7 +26,7 @@ export interface Over {
 
 /** What became of it, and what it cost. */
 export const judge = ({ request, engine, environment, exit, tally, hearing, stderr, ending }: Over): TurnReport => {
-  const { settings, now = wallClock } = request
+  const { settings, now } = request
   const { output } = settings.engine
   const seen = tally.seen()
   const spend = tally.spend()
@@ -71,5 +71,3 @@ export const judge = ({ request, engine, environment, exit, tally, hearing, stde
 }
 
 const partialChars = 64 * 1024
-
-const wallClock = (): number => performance.timeOrigin + performance.now()

@@ -8,7 +8,7 @@ import { hear } from './hearing.ts'
 import { judge } from './judge.ts'
 import { tail } from './noise.ts'
 import { sweepSoon } from './reap.ts'
-import { cancelledBy, tooSlow } from './reasons.ts'
+import { endedBy, tooSlow } from './reasons.ts'
 import type { TurnReport } from './report.ts'
 import type { RunRequest } from './run-request.ts'
 import type { SpendReport } from './spend-report.ts'
@@ -93,7 +93,7 @@ const watchClock = ({ settings, cancel }: RunRequest, tally: Tally, ending: Endi
   const clock = after(timeoutMs, () =>
     ending.begin(graceMs, { reason: 'timedOut', why: tooSlow(timeoutMs, tally.seen()) }),
   )
-  const onAbort = (): void => ending.begin(graceMs, { reason: 'cancelled', why: cancelledBy(cancel) })
+  const onAbort = (): void => ending.begin(graceMs, { reason: 'cancelled', why: endedBy(cancel) })
   clock.start()
   cancel.addEventListener('abort', onAbort, { once: true })
   return () => {

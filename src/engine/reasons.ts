@@ -2,11 +2,14 @@ import { type Failure, failure } from '../protocol/failure.ts'
 import { sayDuration } from './sentence.ts'
 import type { Seen } from './tally.ts'
 
-/** In the words of whoever cancelled. */
-export const cancelledBy = (cancel: AbortSignal): Failure<'cancelled'> => {
-  const reason: unknown = cancel.reason
-  return failure('cancelled', typeof reason === 'string' && reason !== '' ? reason : 'The turn was cancelled.')
+/** The failure that something was ended with: the reason of the abort, if that is one. */
+export const endedBy = (ended: AbortSignal): Failure => {
+  const why: unknown = ended.reason
+  return isFailure(why) ? why : failure('cancelled', 'The turn was cancelled.')
 }
+
+const isFailure = (why: unknown): why is Failure =>
+  typeof why === 'object' && why !== null && 'code' in why && 'sentence' in why
 
 /** A CLI that tries again and again says so, and that is worth more than the time that it took. */
 export const tooSlow = (timeoutMs: number, { retry }: Pick<Seen, 'retry'>): Failure<'timeout'> => {

@@ -18,14 +18,14 @@ export interface RunRequest {
   }
   /** Leads the child's PATH. */
   readonly binFolder?: string
-  /** Aborted: the turn is ended as `cancelled`, with `reason` (a string) as its sentence. */
+  /** Aborted: the turn is ended, with the reason of the abort, a `Failure`, as its outcome. */
   readonly cancel: AbortSignal
   /** The process runs. */
   readonly onStarted: (process: ProcessId) => void
   /** What it has spent so far, each time that it grows. */
   readonly onSeen: (microUsd: MicroUsd, tokens: number) => void
-  /** Milliseconds since 1970, to read "resets at" by; the machine's clock when it is missing. */
-  readonly now?: () => number
+  /** Milliseconds since 1970, to read "resets at" by. */
+  readonly now: () => number
   /** Called before our first signal, which waits for it (at most a second). */
   readonly onEnding: () => Promise<void>
 }

@@ -7,7 +7,7 @@ import { environmentOf } from './environment.ts'
 import { guarded } from './guarded.ts'
 import { follow } from './live-turn.ts'
 import { notStarted } from './not-started.ts'
-import { cancelledBy } from './reasons.ts'
+import { endedBy } from './reasons.ts'
 import type { TurnReport } from './report.ts'
 import type { RunRequest } from './run-request.ts'
 import { openSpendReport } from './spend-report.ts'
@@ -23,7 +23,7 @@ export const run =
     const engine = guarded(settings.engine)
     const command = engine.command(taskOf(request))
     if (E.isLeft(command)) return neverRan(command.left)
-    if (cancel.aborted) return neverRan(cancelledBy(cancel))
+    if (cancel.aborted) return neverRan(endedBy(cancel))
 
     // A provider's CLI tells its costs in its records; there, whatever it starts could write to the file.
     const tells = settings.engine.output === 'text'

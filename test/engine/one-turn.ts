@@ -82,6 +82,7 @@ export const oneTurn = async (asked: Asked): Promise<Came> => {
       ERRAND_REPORT: aPath('report.jsonl'),
     },
     cancel: asked.cancel ?? new AbortController().signal,
+    now: Date.now,
     onStarted: asked.onStarted ?? (() => undefined),
     onSeen: asked.onSeen ?? (() => undefined),
     onEnding: asked.onEnding ?? (async () => undefined),

@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava'
 import claude from '../../engines/claude.ts'
 import codex from '../../engines/codex.ts'
 import type { Engine } from '../../src/engine/engine.ts'
+import { failure } from '../../src/protocol/failure.ts'
 import { type Asked, aPath, type Came, fake, isGone, logged, oneTurn, until } from './one-turn.ts'
 
 type Case = (t: ExecutionContext) => Promise<void>
@@ -240,7 +241,7 @@ const cases: Readonly<Record<string, Case>> = {
     const cancel = new AbortController()
     const seen: number[] = []
     void until(() => logged(log).some(({ event }) => event === 'spent') && seen.length >= 5).then(() =>
-      cancel.abort('enough'),
+      cancel.abort(failure('cancelled', 'enough')),
     )
     const came = await ask('BUD-03', {
       environment: { FAKE_LOG: log },

@@ -5,6 +5,7 @@ import claude from '../../engines/claude.ts'
 import command from '../../engines/command.ts'
 import type { Engine, EngineEnd, EngineTask } from '../../src/engine/engine.ts'
 import { processesWithMark } from '../../src/process/mark.ts'
+import { failure } from '../../src/protocol/failure.ts'
 import { aMark, aPath, fake, isGone, logged, oneTurn, script, until } from './one-turn.ts'
 
 /** Its records are its events. */
@@ -148,9 +149,9 @@ test('a turn that was cancelled before it began starts nothing', async t => {
   const came = await oneTurn({
     engine: command,
     cli: ['/usr/bin/touch', marker],
-    cancel: AbortSignal.abort('Not any more.'),
+    cancel: AbortSignal.abort(failure('instance_unavailable', 'Not any more.')),
   })
-  t.is(came.code, 'cancelled')
+  t.is(came.code, 'instance_unavailable')
   t.is(came.sentence, 'Not any more.')
   t.deepEqual(came.cost, { microUsd: 0, basis: 'none' })
   t.false(existsSync(marker))
@@ -232,7 +233,7 @@ test('a result that comes only after our signal does not undo it, but its cost c
   const engine = plain({
     decode: record => {
       heard.push('record')
-      cancel.abort('Enough.')
+      cancel.abort(failure('cancelled', 'Enough.'))
       return plain().decode(record)
     },
   })

@@ -83,6 +83,7 @@ export const turn = async (
       ERRAND_TOKEN: 'token-of-this-turn',
     },
     cancel: new AbortController().signal,
+    now: Date.now,
     onStarted: () => {},
     onSeen: () => {},
     onEnding: async () => {},
