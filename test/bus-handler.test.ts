@@ -201,6 +201,22 @@ test('on a bus without a secret names are claims, and operator is nobody special
   await bus.close()
 })
 
+test('who asks for the line to be closed finds it closed, not kept until it is idle', async t => {
+  await withWorker({}, async (_ask, port) => {
+    const head = 'Host: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n'
+    const refused = [
+      'GET /api/health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
+      `POST /api/talk HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\n{}`,
+      `POST /api/talk HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      `POST /api/nothing HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\n{}`,
+    ]
+    const startedAtMs = performance.now()
+    for (const bytes of refused) t.regex(await sendRaw(port, bytes), /^HTTP\/1\.1 4\d\d /)
+    // Lines that are kept are idle for five seconds before they are closed.
+    t.true(performance.now() - startedAtMs < 4 * 5000)
+  })
+})
+
 test('nothing is read, inflated or parsed for a stranger, and the answer comes before the body does', async t => {
   await withWorker({}, async (_ask, port) => {
     const head = `POST /api/talk HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 900000\r\n\r\n`

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Context } from 'koa'
 import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
@@ -11,13 +12,23 @@ export const answer = (ctx: Context, envelope: Envelope): void => {
   ctx.status = statusOf(envelope)
   ctx.set('Content-Type', 'application/json; charset=utf-8')
   ctx.body = JSON.stringify(envelope)
-  // Node would close under a sender that still sends, which can take the answer away: the line stays, and the rest is read
-  // and thrown away, until the sender has heard and closes it.
-  if (!ctx.req.complete) ctx.res.shouldKeepAlive = true
+  if (stillSends(ctx.req)) keepLine(ctx)
   if (envelope.success) return
   if (envelope.errorCode === 'auth_failed') ctx.set('WWW-Authenticate', 'Bearer')
   const { retryAfterMs } = envelope.ext ?? {}
   if (retryAfterMs !== undefined) ctx.set('Retry-After', String(Math.ceil(retryAfterMs / 1000)))
+}
+
+// A request without a body is not complete either while its head is being answered.
+const stillSends = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+
+/** Closing under a sender that still sends can take the answer away: the line stays until the rest was thrown away. */
+const keepLine = ({ req, res }: Context): void => {
+  if (res.shouldKeepAlive) return
+  res.shouldKeepAlive = true
+  const { socket } = req
+  req.once('close', () => socket.end())
 }
 
 /** The same, for requests that never reach the application: written onto the socket, which is closed after it. */
