@@ -210,10 +210,12 @@ test('who asks for the line to be closed finds it closed, not kept until it is i
       `POST /api/talk HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
       `POST /api/nothing HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\n{}`,
     ]
-    const startedAtMs = performance.now()
-    for (const bytes of refused) t.regex(await sendRaw(port, bytes), /^HTTP\/1\.1 4\d\d /)
-    // Lines that are kept are idle for five seconds before they are closed.
-    t.true(performance.now() - startedAtMs < 4 * 5000)
+    for (const bytes of refused) {
+      const startedAtMs = performance.now()
+      t.regex(await sendRaw(port, bytes), /^HTTP\/1\.1 4\d\d /)
+      // A line that is kept is idle for five seconds before it is closed.
+      t.true(performance.now() - startedAtMs < 5000, bytes)
+    }
   })
 })
 

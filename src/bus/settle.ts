@@ -66,12 +66,6 @@ export const replyOf = (turn: HeldTurn, report: TurnReport, settled: Settled, fa
     return failureEnvelope(outcome.left, { ...facts, ext: partialText === undefined ? ext : { ...ext, partialText } })
   }
   const { text, denied } = outcome.right
-  if (typeof text !== 'string' || text === '') {
-    return failureEnvelope(failure('invalid_handler_response', 'The engine reported success without a text.'), {
-      ...facts,
-      ext,
-    })
-  }
   return successEnvelope(text, { ...facts, ext: denied === undefined ? ext : { ...ext, denied } })
 }
 
