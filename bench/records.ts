@@ -23,10 +23,7 @@ const engine: Engine = {
   name: 'bench',
   output: 'json',
   command: ({ cli: [file = ''], prompt }) => ({ file, args: ['-e', program], stdin: prompt }),
-  decode: record =>
-    typeof record === 'object' && record !== null && 'type' in record && record['type'] === 'result'
-      ? [{ kind: 'result', ok: true, text: 'done' }]
-      : [],
+  decode: record => (record.text('type') === 'result' ? [{ kind: 'result', ok: true, text: 'done' }] : []),
   classify: () => failure('engine_cli', 'It failed.'),
 }
 
@@ -62,6 +59,7 @@ export const records = async (): Promise<readonly Row[]> => {
       priceOf: () => 'unknown',
       environment: process.env,
       // A mark names one turn: what carries it after that turn is ended.
+      turnFolder: join(folder, 'turn'),
       turnEnvironment: { ERRAND_TURN: randomUUID(), ERRAND_REPORT: join(folder, 'report') },
       cancel: new AbortController().signal,
       now: Date.now,

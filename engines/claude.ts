@@ -31,7 +31,7 @@ const claude: Engine = {
     }
   },
 
-  decode: record => {
+  decode: ({ json: record = null }) => {
     switch (text(record, 'type')) {
       case 'system':
         return system(record)

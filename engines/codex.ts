@@ -28,7 +28,7 @@ const codex: Engine = {
     }
   },
 
-  decode: record => {
+  decode: ({ json: record = null }) => {
     switch (get(record, 'type')) {
       case 'thread.started':
         return [{ kind: 'session', id: text(get(record, 'thread_id')) }]

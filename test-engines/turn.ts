@@ -66,6 +66,7 @@ export const turn = async (t: ExecutionContext, name: CliName, asked: Asked): Pr
       MODEL_KEY: 'dummy-key-of-some-length',
       ...(process.getuid?.() === 0 ? { IS_SANDBOX: '1' } : {}),
     },
+    turnFolder: join(folder, 'turn'),
     turnEnvironment: {
       ERRAND_TOKEN: 'token-of-this-turn',
       ERRAND_TURN: mark,

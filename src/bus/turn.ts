@@ -44,6 +44,7 @@ const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn):
       ERRAND_CONFIG: host.configFile,
       ERRAND_REPORT: join(host.reportFolder, `${turn}.jsonl`),
     },
+    turnFolder: join(host.reportFolder, turn),
     binFolder: host.binFolder,
     cancel: ended,
     now: host.now,

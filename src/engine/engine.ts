@@ -1,22 +1,24 @@
 import type { Json } from '../protocol/decode.ts'
 import type { Failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
+import type { EngineEvent, Usage } from './event.ts'
+import type { JsonView } from './json-view.ts'
+import type { LoggedRun, SessionLog } from './session-log.ts'
 
-export type { Failure, Json, MicroUsd }
+export type { EngineEvent, Failure, Json, JsonView, LoggedRun, MicroUsd, SessionLog, Usage }
 
 /** What an instance may do to files; each engine maps it onto its CLI's own sandbox or permission mode. */
 export type Access = 'read' | 'write' | 'full'
 
-/**
- * Tokens that a provider counted. `inputTokens` includes cache reads and cache writes, `outputTokens` includes reasoning;
- * the others are parts of them. Integers, 0 or more.
- */
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedInputTokens?: number
-  readonly cacheWriteTokens?: number
-  readonly reasoningTokens?: number
+/** The MCP server by which the agent of a turn delegates. */
+export interface McpServer {
+  /** Its name among the servers of a CLI. */
+  readonly name: string
+  /** The program; absolute. */
+  readonly command: string
+  readonly args: readonly string[]
+  /** The variables of the turn that it needs, by name: a CLI passes them on, and no value stands in a flag or a file. */
+  readonly env: readonly string[]
 }
 
 /** One talk, as an engine sees it. */
@@ -31,8 +33,17 @@ export interface EngineTask {
   readonly cwd: string
   readonly model?: string
   readonly access?: Access
-  /** The text of the instance's `instructions` file. */
+  /**
+   * The text of the instance's `instructions` file, where it fits into one argument. What does not, and all of it for a CLI
+   * that has no flag for it (`instructions: 'prompt'`), stands in `prompt` already.
+   */
   readonly instructions?: string
+  /** The provider's session that goes on; absent, a new one begins. */
+  readonly session?: string
+  /** To be handed to the CLI, so that its agent can delegate; absent where it must not. */
+  readonly mcp?: McpServer
+  /** A folder of this turn alone, absolute, mode 0700; it is there from before the start until the turn is judged. */
+  readonly folder: string
   /** What this turn may cost, where it is limited: for CLIs that have a cap of their own. */
   readonly capMicroUsd?: MicroUsd
 }
@@ -43,43 +54,9 @@ export interface Command {
   readonly args: readonly string[]
   readonly stdin: string
   readonly env?: Readonly<Record<string, string>>
+  /** Files that are written before it starts, by name, into the turn's `folder`; mode 0600. */
+  readonly files?: Readonly<Record<string, string>>
 }
-
-/**
- * What one record of a CLI says. Numbers come as the CLI printed them; the core judges them, and takes what is no number
- * (negative, NaN, text) for unknown.
- *
- * `scope` of usage and cost: `step` = to be added up (with `id`, the last one of an id counts), `turn` = of this run as a
- * whole, `session` = a running total of the provider's session. A wider scope outweighs a narrower one.
- *
- * A `result` that is ok and has an empty `text` means what the `text` events said since the last `tool`: some CLIs do not
- * repeat their answer at the end.
- */
-export type EngineEvent =
-  | { readonly kind: 'session'; readonly id: string }
-  | { readonly kind: 'model'; readonly model: string }
-  /** Something that was said: a whole message, or with `delta` a piece that goes on with the one before. */
-  | { readonly kind: 'text'; readonly text: string; readonly delta?: boolean }
-  | {
-      readonly kind: 'usage'
-      readonly scope: 'step' | 'turn' | 'session'
-      readonly usage: Usage
-      readonly id?: string
-      readonly model?: string
-    }
-  | { readonly kind: 'cost'; readonly scope: 'step' | 'turn' | 'session'; readonly usd: unknown; readonly id?: string }
-  | { readonly kind: 'tool'; readonly name: string }
-  | { readonly kind: 'denied'; readonly what: string }
-  | { readonly kind: 'retry'; readonly status?: number; readonly retryAfterMs?: number; readonly reason?: string }
-  /** The end of the turn. Without a text of its own (`''`), the answer is what was said last. */
-  | { readonly kind: 'result'; readonly ok: true; readonly text: string }
-  | {
-      readonly kind: 'result'
-      readonly ok: false
-      readonly error: string
-      readonly status?: number
-      readonly type?: string
-    }
 
 /** How a run that gave no answer ended: what a classifier may look at, in order of reliability. */
 export interface EngineEnd {
@@ -95,11 +72,23 @@ export interface EngineEnd {
   readonly stderr: string
 }
 
+/** How `errand doctor` learns, at no cost, whether a CLI is logged in; the first that says yes counts. */
+export interface Login {
+  /** Variables, any of which holds a key. */
+  readonly keys: readonly string[]
+  /** Arguments by which the CLI tells it: exit status 0 means yes. It must not open anything nor ask the model. */
+  readonly status?: readonly string[]
+  /** Files, any of which holds a login; `~/` is the home folder. */
+  readonly files?: readonly string[]
+  /** What to do otherwise: a command, such as `codex login`. */
+  readonly how: string
+}
+
 /**
  * The adapter of one provider CLI: one file, one default export, no import but types. Adding one touches nothing else.
  *
- * Contract: `command`, `decode` and `classify` are pure and must not throw; a turn whose engine throws, or returns another
- * shape, is answered with `invalid_handler_response`.
+ * Contract: every function is pure and must not throw; a turn whose engine throws, or returns another shape, is answered
+ * with `invalid_handler_response`.
  */
 export interface Engine {
   /** As `budgets.json` names it. */
@@ -110,20 +99,35 @@ export interface Engine {
   readonly install?: string
   /** `json`: stdout is records, an answer needs a final `result`. `text`: stdout is the answer, exit 0 is success. */
   readonly output: 'json' | 'text'
-  /** Variables of the CLI itself (keys, base addresses, homes) that pass the allow-list; `*` at the end is a prefix. */
-  readonly env?: readonly string[]
+  /**
+   * Variables of the CLI itself (keys, base addresses, homes) that pass the allow-list; `*` at the end is a prefix. A CLI that
+   * speaks to several providers names those of the model's own alone.
+   */
+  readonly env?: readonly string[] | ((model: string | undefined) => readonly string[])
   /** The CLI obeys slash commands on stdin, so a prompt that begins with `/` gets a line before it. */
   readonly slashCommands?: boolean
+  /** `prompt`: it has no flag for instructions, so they go before the prompt; `flag` unless told. */
+  readonly instructions?: 'flag' | 'prompt'
   /** The CLI version that this file was checked against. */
   readonly checkedAgainst?: string
-  /** The provider, as price lists name it. */
+  /** The provider, as price lists name it; `*` where the model's name alone tells. */
   readonly provider?: string
   /** The CLI says by itself what a turn cost in dollars, so a model without a price is no worry. */
   readonly tellsUsd?: boolean
+  /** `command` obeys `session`. */
+  readonly resumes?: boolean
+  /** `command` hands `mcp` over. */
+  readonly takesMcp?: boolean
+  /** For doctor. */
+  readonly login?: Login
+  /** What nobody can learn of this CLI from outside: whole sentences, for the table in docs/engines.md. */
+  readonly cannotTell?: readonly string[]
   /** What to start for this task. */
   command(task: EngineTask): Command
   /** One record of stdout; `[]` when it says nothing to us. Never called for `text` engines. */
-  decode(record: Json): readonly EngineEvent[]
+  decode(record: JsonView): readonly EngineEvent[]
+  /** One line of stderr, without control bytes: for CLIs that tell retries or refusals only there. */
+  decodeError?(line: string): readonly EngineEvent[]
   /**
    * Why it failed: `auth`, `rate_limited`, `quota_exhausted`, `session_state`, `write_permission`, `budget_exhausted`, `engine_cli`.
    * Only what is peculiar to this CLI needs to be told: for `engine_cli` the core looks at statuses and common phrases itself
@@ -132,6 +136,8 @@ export interface Engine {
   classify(end: EngineEnd): Failure
   /** Micro-dollars for a usage that came without a price; absent, the shipped price list is asked. */
   price?(usage: Usage, model?: string): MicroUsd | 'unknown'
+  /** Where the CLI keeps its own account, if it does. */
+  readonly log?: SessionLog
 }
 
 /** What a turn answered; `denied` names what the CLI was refused under `access: "read"`. */

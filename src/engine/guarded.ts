@@ -6,6 +6,7 @@ import { isErrorCode } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { causeOf } from './cause.ts'
 import type { Command, Engine, EngineEnd, EngineEvent, EngineTask } from './engine.ts'
+import { viewOf } from './json-view.ts'
 
 type Refused<A> = E.Either<Failure<'invalid_handler_response'>, A>
 
@@ -33,7 +34,7 @@ export const guarded = (engine: Engine): Guarded => {
 
   return {
     command: task => ask('command', command, () => engine.command(task)),
-    decode: record => ask('decode', events, () => engine.decode(record)),
+    decode: record => ask('decode', events, () => engine.decode(viewOf(record))),
     classify: (end, nowMs) =>
       E.toUnion(
         pipe(

@@ -1,6 +1,7 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import type { Cost } from '../budget/budget.ts'
 import type { Failure } from '../protocol/failure.ts'
+import type { MicroUsd } from '../protocol/money.ts'
 import type { Answer } from './engine.ts'
 
 /**
@@ -14,6 +15,8 @@ export interface TurnReport {
   readonly tokens: number
   readonly model?: string
   readonly session?: string
+  /** What the session has come to, where the CLI tells running totals: the next turn on it is counted from there. */
+  readonly sessionTotal?: { readonly microUsd?: MicroUsd; readonly tokens?: number }
   /** What it had said so far, when it was ended by us. */
   readonly partialText?: string
 }

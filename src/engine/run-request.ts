@@ -1,12 +1,25 @@
 import type { Allowance } from '../budget/budget.ts'
 import type { ProcessId } from '../process/process-id.ts'
 import type { MicroUsd } from '../protocol/money.ts'
+import type { EngineEvent, McpServer } from './engine.ts'
 import type { EngineSettings, PriceOf } from './settings.ts'
+
+/** A provider's session that a turn goes on with, and what it had come to when the turn before ended, where that is known. */
+export interface Resume {
+  readonly session: string
+  readonly totalMicroUsd?: MicroUsd
+  readonly totalTokens?: number
+}
 
 /** One turn to run, and who wants to hear of it. */
 export interface RunRequest {
   readonly settings: EngineSettings
   readonly prompt: string
+  readonly resume?: Resume
+  /** Handed to engines that take it. */
+  readonly mcp?: McpServer
+  /** Absolute; made when the turn starts, and removed when it was judged. */
+  readonly turnFolder: string
   readonly allowance: Allowance
   readonly priceOf: PriceOf
   /** The environment of the host; the child gets what the allow-list lets through. */
@@ -26,6 +39,10 @@ export interface RunRequest {
   readonly onSeen: (microUsd: MicroUsd, tokens: number) => void
   /** Milliseconds since 1970, to read "resets at" by. */
   readonly now: () => number
+  /** Each event, in its order, once it is counted: for whoever watches the turn. Must not throw. */
+  readonly onEvent?: (event: EngineEvent) => void
+  /** Ends a turn that says nothing for so long and is in no tool call; absent, silence ends nothing. */
+  readonly idleTimeoutMs?: number
   /** Called before our first signal, which waits for it (at most a second). */
   readonly onEnding: () => Promise<void>
 }

@@ -33,7 +33,7 @@ export const run =
 
     const environment = environmentOf({
       host: request.environment,
-      engineNames: settings.engine.env ?? [],
+      engineNames: namesOf(settings),
       instanceNames: settings.env,
       command: command.right.env ?? {},
       turn: turnEnvironment,
@@ -63,7 +63,10 @@ const how = {
   forceKillAfterDelay: false,
 } as const satisfies Options
 
-const taskOf = ({ settings, prompt, allowance }: RunRequest): EngineTask => {
+const namesOf = ({ engine: { env = [] }, model }: RunRequest['settings']): readonly string[] =>
+  typeof env === 'function' ? env(model) : env
+
+const taskOf = ({ settings, prompt, allowance, turnFolder }: RunRequest): EngineTask => {
   const { engine, cli, args, cwd, model, access, instructions } = settings
   const isSlash = engine.slashCommands === true && /^\s*\//.test(prompt)
   return {
@@ -71,6 +74,7 @@ const taskOf = ({ settings, prompt, allowance }: RunRequest): EngineTask => {
     cli,
     args,
     cwd,
+    folder: turnFolder,
     ...(model === undefined ? {} : { model }),
     ...(access === undefined ? {} : { access }),
     ...(instructions === undefined ? {} : { instructions }),

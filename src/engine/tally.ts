@@ -110,7 +110,7 @@ interface Amount {
 
 interface Scoped {
   readonly scope: 'step' | 'turn' | 'session'
-  readonly id?: string
+  readonly id?: string | undefined
 }
 
 // Steps are added up, the last one of an id counts; of the wider scopes the last word counts. A wider scope outweighs a

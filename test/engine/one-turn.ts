@@ -75,6 +75,7 @@ export const oneTurn = async (asked: Asked): Promise<Came> => {
     allowance,
     priceOf: asked.priceOf ?? simplePrice,
     environment: { PATH: process.env['PATH'], HOME: folder, ...environment },
+    turnFolder: join(folder, 'turn'),
     turnEnvironment: {
       ERRAND_TOKEN: 'turn-token-0123456789',
       ERRAND_TURN: mark,

@@ -25,7 +25,7 @@ const gemini: Engine = {
   output: 'json',
   command: ({ cli: [file = '', ...args], prompt }) => ({ file, args, stdin: prompt }),
   decode: record => {
-    const text = Object.entries(record ?? {}).find(([key]) => key === 'response')?.[1]
+    const text = Object.entries(record.json ?? {}).find(([key]) => key === 'response')?.[1]
     return typeof text === 'string' ? [{ kind: 'result', ok: true, text }] : []
   },
   classify: () => ({ code: 'engine_cli', sentence: '' }),

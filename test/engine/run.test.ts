@@ -14,7 +14,7 @@ const plain = (more: Partial<Engine> = {}): Engine => ({
   output: 'json',
   command: ({ cli: [file = '', ...args], prompt }) => ({ file, args, stdin: prompt }),
   decode: record => {
-    const events: unknown = Object.entries(record ?? {}).find(([key]) => key === 'events')?.[1]
+    const events: unknown = Object.entries(record.json ?? {}).find(([key]) => key === 'events')?.[1]
     return Array.isArray(events) ? events : []
   },
   classify: ({ stderr, noise, exitCode, signal }) => ({

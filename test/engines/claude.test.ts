@@ -1,8 +1,11 @@
 import test from 'ava'
 import claude from '../../engines/claude.ts'
-import type { EngineTask } from '../../src/engine/engine.ts'
+import type { EngineTask, Json } from '../../src/engine/engine.ts'
+import { viewOf } from '../../src/engine/json-view.ts'
 import type { ErrorCode } from '../../src/protocol/error-codes.ts'
 import { testTranscripts } from './replay.ts'
+
+const decode = (record: Json) => claude.decode(viewOf(record))
 
 const model = 'claude-sonnet-4-5'
 const nothing = { tokens: 0, cost: [0, 'none'] } as const
@@ -125,7 +128,13 @@ testTranscripts('claude', {
   },
 })
 
-const task: EngineTask = { prompt: '-p /cost', cli: ['/opt/claude', '--x'], args: ['--effort', 'low'], cwd: '/srv' }
+const task: EngineTask = {
+  prompt: '-p /cost',
+  cli: ['/opt/claude', '--x'],
+  args: ['--effort', 'low'],
+  cwd: '/srv',
+  folder: '/turn',
+}
 const fixed = ['--x', '-p', '--output-format', 'stream-json', '--verbose']
 const delegation = '--allowedTools=Bash(errand talk:*)'
 
@@ -159,7 +168,7 @@ test('instructions that are too long for an argument go before the prompt', t =>
 })
 
 const assistant = (more: object) =>
-  claude.decode({
+  decode({
     type: 'assistant',
     session_id: 's',
     parent_tool_use_id: null,
@@ -195,7 +204,7 @@ test('what a subagent says is no answer, but costs', t => {
 
 test('a usage limit is a retry only where it refuses', t => {
   const limit = (rate_limit_info: { status: string; resetsAt: number; overageStatus: string }) =>
-    claude.decode({ type: 'rate_limit_event', rate_limit_info })
+    decode({ type: 'rate_limit_event', rate_limit_info })
   t.deepEqual(limit({ status: 'allowed', resetsAt: 1_762_952_400, overageStatus: 'rejected' }), [])
   t.deepEqual(limit({ status: 'rejected', resetsAt: 1_762_952_400, overageStatus: 'rejected' }), [
     { kind: 'retry', status: 429, reason: 'usage limit reached|1762952400' },
@@ -204,7 +213,7 @@ test('a usage limit is a retry only where it refuses', t => {
 
 test('a write that the file system refused is denied, another failed tool is not', t => {
   const failedTool = (content: string) =>
-    claude.decode({ type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content }] } })
+    decode({ type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content }] } })
   t.deepEqual(failedTool('EROFS: read-only file system, open /srv/a'), [
     { kind: 'denied', what: 'EROFS: read-only file system, open /srv/a' },
   ])
@@ -216,7 +225,7 @@ test('a refused command is no refused write', t => {
     { tool_name: 'Bash', tool_input: { command: 'npm test' } },
     { tool_name: 'Edit', tool_input: { file_path: '/srv/a' } },
   ]
-  const events = claude.decode({ type: 'result', is_error: false, result: 'x', permission_denials: denials })
+  const events = decode({ type: 'result', is_error: false, result: 'x', permission_denials: denials })
   t.deepEqual(
     events.filter(({ kind }) => kind === 'denied'),
     [{ kind: 'denied', what: 'Edit /srv/a' }],
@@ -224,8 +233,7 @@ test('a refused command is no refused write', t => {
 })
 
 test('a failure whose words stand in errors[], or nowhere', t => {
-  const last = (record: { [key: string]: string | boolean | string[] }) =>
-    claude.decode({ type: 'result', ...record }).at(-1)
+  const last = (record: { [key: string]: string | boolean | string[] }) => decode({ type: 'result', ...record }).at(-1)
   t.like(last({ subtype: 'error_during_execution', is_error: true, errors: ['No conversation found', 'twice'] }), {
     ok: false,
     error: 'No conversation found; twice',
@@ -235,5 +243,5 @@ test('a failure whose words stand in errors[], or nowhere', t => {
 
 test('records of other shapes say nothing', t => {
   for (const record of [null, 1, 'result', [], {}, { type: 'result_' }, { type: ['result'] }, { type: 'system' }])
-    t.deepEqual(claude.decode(record), [], JSON.stringify(record))
+    t.deepEqual(decode(record), [], JSON.stringify(record))
 })

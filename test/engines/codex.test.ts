@@ -1,8 +1,11 @@
 import test from 'ava'
 import codex from '../../engines/codex.ts'
-import type { EngineTask } from '../../src/engine/engine.ts'
+import type { EngineTask, Json } from '../../src/engine/engine.ts'
+import { viewOf } from '../../src/engine/json-view.ts'
 import type { ErrorCode } from '../../src/protocol/error-codes.ts'
 import { testTranscripts } from './replay.ts'
+
+const decode = (record: Json) => codex.decode(viewOf(record))
 
 const settings = { model: 'gpt-5' }
 const nothing = { model: 'gpt-5', tokens: 0, cost: [0, 'none'], settings } as const
@@ -113,7 +116,7 @@ testTranscripts('codex', {
   },
 })
 
-const task: EngineTask = { prompt: '-p /cost', cli: ['/opt/codex'], args: ['-c', 'a=1'], cwd: '/srv' }
+const task: EngineTask = { prompt: '-p /cost', cli: ['/opt/codex'], args: ['-c', 'a=1'], cwd: '/srv', folder: '/turn' }
 const fixed = ['exec', '--json', '--skip-git-repo-check', '-c', 'allow_login_shell=false']
 
 test('what it starts: the prompt on stdin, the flags of the instance before its dash', t => {
@@ -147,7 +150,7 @@ test('instructions that are too long for an argument go before the prompt', t =>
 
 test('a reconnect is a retry, with the status that it met', t => {
   const message = 'Reconnecting... 1/5 (unexpected status 401 Unauthorized: no, url: http://127.0.0.1:4010/m/s529/v1)'
-  t.deepEqual(codex.decode({ type: 'error', message }), [{ kind: 'retry', reason: message, status: 401 }])
+  t.deepEqual(decode({ type: 'error', message }), [{ kind: 'retry', reason: message, status: 401 }])
 })
 
 test('what came from the cache and what was thought are parts, not more', t => {
@@ -157,7 +160,7 @@ test('what came from the cache and what was thought are parts, not more', t => {
     output_tokens: 10_000,
     reasoning_output_tokens: 6000,
   }
-  t.deepEqual(codex.decode({ type: 'turn.completed', usage }), [
+  t.deepEqual(decode({ type: 'turn.completed', usage }), [
     {
       kind: 'usage',
       scope: 'session',
@@ -175,7 +178,7 @@ test('what came from the cache and what was thought are parts, not more', t => {
 
 test('a change of files that was declined is denied, a failed command is not', t => {
   const completed = (item: { type: string; status: string; command?: string; aggregated_output?: string }) =>
-    codex.decode({ type: 'item.completed', item })
+    decode({ type: 'item.completed', item })
   t.deepEqual(completed({ type: 'file_change', status: 'declined' }), [{ kind: 'denied', what: 'a change of files' }])
   t.deepEqual(completed({ type: 'file_change', status: 'completed' }), [])
   t.deepEqual(
@@ -186,5 +189,5 @@ test('a change of files that was declined is denied, a failed command is not', t
 
 test('records of other shapes say nothing', t => {
   for (const record of [null, 1, 'error', [], {}, { type: 'turn' }, { type: ['error'] }, { type: 'item.completed' }])
-    t.deepEqual(codex.decode(record), [], JSON.stringify(record))
+    t.deepEqual(decode(record), [], JSON.stringify(record))
 })

@@ -77,6 +77,7 @@ export const turn = async (
     allowance: {},
     priceOf: await loadPricer(settings),
     environment: process.env,
+    turnFolder: join(folder, 'turn'),
     turnEnvironment: {
       ERRAND_TURN: `replay-${process.pid}-${++turns}`,
       ERRAND_REPORT: join(folder, 'report.jsonl'),
