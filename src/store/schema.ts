@@ -96,6 +96,45 @@ export const migrations: readonly string[] = [
     stopRequestedAtMs INTEGER
   ) STRICT;
   `,
+  `
+  ALTER TABLE turns ADD COLUMN thread TEXT;
+  -- When its time is up; the talks that it makes have no longer.
+  ALTER TABLE turns ADD COLUMN deadlineAtMs INTEGER;
+
+  -- The provider's session that a thread goes on with, and what that had come to after the last turn on it.
+  CREATE TABLE threads (
+    sender TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    session TEXT NOT NULL,
+    totalMicroUsd INTEGER,
+    totalTokens INTEGER,
+    updatedAtMs INTEGER NOT NULL,
+    PRIMARY KEY (sender, instance, thread)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Idempotency keys; envelope is NULL while the turn is open.
+  CREATE TABLE requests (
+    sender TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    key TEXT NOT NULL,
+    bodyDigest TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    envelope TEXT,
+    createdAtMs INTEGER NOT NULL,
+    PRIMARY KEY (sender, instance, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX requestsByAge ON requests (createdAtMs);
+  CREATE INDEX requestsByTurn ON requests (turn);
+
+  -- Roots that a script gave a budget of their own; what they spent is the balance of the scope root:ID.
+  CREATE TABLE roots (
+    root TEXT PRIMARY KEY,
+    limitMicroUsd INTEGER,
+    createdAtMs INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /** Takes the steps that are missing. Inside a transaction, so two first starts at once take each of them once. */

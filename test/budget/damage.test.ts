@@ -1,17 +1,22 @@
 import fs from 'node:fs'
 import test from 'ava'
+import { number, type } from 'io-ts/lib/index.js'
 import { storeFile } from '../../src/store/open-store.ts'
 import { left, right } from '../store/folder.ts'
 import { budget, charge, ended, entry, openDesk, usd } from './desk.ts'
 
+const numbered = type({ page: number })
 const limits = budget({ microUsd: usd(1) }, { maxTurnMicroUsd: usd(0.1) })
 
 test('damaged pages refuse talks; they never read as an empty budget', async t => {
   const { ledger, store, folder } = await openDesk(t)
   await charge(ledger, entry('a', { limits }), usd(0.5))
+  const ofTables = "SELECT rootpage AS page FROM sqlite_master WHERE rootpage > 0 AND tbl_name IN ('balances', 'turns')"
+  const damaged = right(await store.read(db => db.all(numbered, ofTables).map(({ page }) => page))())
   store.close()
   const pages = fs.readFileSync(storeFile(folder))
-  fs.writeFileSync(storeFile(folder), pages.fill(0xff, 4096))
+  for (const page of damaged) pages.fill(0xff, (page - 1) * 4096, page * 4096)
+  fs.writeFileSync(storeFile(folder), pages)
   const again = await openDesk(t, folder)
   t.is(left(await again.ledger.enter(entry('b', { limits }), true)()).code, 'session_state')
   t.is(left(await again.ledger.enter(entry('c'), true)()).code, 'session_state')
