@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts/lib/index.js'
 import type { Mismatch } from '../protocol/decode.ts'
 import { sayMismatch } from '../protocol/decode.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 
 type Members = Readonly<Record<string, t.Mixed>>
 

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { operator } from '../bus/identity.ts'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import type { Config } from './config.ts'
-import { didYouMean } from './did-you-mean.ts'
 
 /** What is unwise in a sound budgets.json: whole sentences. */
 export const warningsOf = (config: Omit<Config, 'warnings'>): readonly string[] => [

@@ -6,8 +6,9 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import * as t from 'io-ts/lib/index.js'
 import { decode, leaf, sayMismatch } from '../protocol/decode.ts'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import { oneLine } from '../protocol/failure.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, Login, SessionLog } from './engine.ts'
 
 /**
  * The engine that `budgets.json` names: a built-in one, or a person's own file (`./my-engine.ts`), seen from the folder of
@@ -20,6 +21,7 @@ export const loadEngine = (name: string, fromFolder: string): TE.TaskEither<stri
   return fromFile(resolve(fromFolder, name))
 }
 
+// A line for each file in engines/.
 const builtIns: ReadonlyMap<string, () => Promise<{ readonly default: Engine }>> = new Map([
   ['claude', () => import('../../engines/claude.ts')],
   ['codex', () => import('../../engines/codex.ts')],
@@ -33,14 +35,13 @@ const choice = `Engines are ${engineNames.join(', ')}, or a file of your own suc
 
 const isFile = (name: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(name)
 
-// Three names: whoever wrote one of them wrongly got its beginning right.
+// `claud`, and `claude-code`, by which the program's package is known.
 const near = (name: string): string => {
-  const shared = (other: string): number => {
-    const end = [...other].findIndex((letter, at) => letter !== name[at]?.toLowerCase())
-    return end === -1 ? other.length : end
-  }
-  const [best] = engineNames.toSorted((a, b) => shared(b) - shared(a))
-  return best !== undefined && shared(best) >= 3 ? ` Did you mean "${best}"?` : ''
+  const inside = name
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .find(word => builtIns.has(word))
+  return didYouMean(inside ?? name, engineNames)
 }
 
 const fromFile = (path: string): TE.TaskEither<string, Engine> =>
@@ -80,9 +81,28 @@ const words = leaf(
 const output = leaf('"json" or "text"', (value): value is Engine['output'] => value === 'json' || value === 'text')
 const flag = leaf('true or false', (value): value is boolean => typeof value === 'boolean')
 
+const names = leaf(
+  'a list of strings, or a function of a model',
+  (value): value is NonNullable<Engine['env']> => typeof value === 'function' || words.is(value),
+)
+const where = leaf(
+  '"flag" or "prompt"',
+  (value): value is NonNullable<Engine['instructions']> => value === 'flag' || value === 'prompt',
+)
+
 /** What a function gives back is seen only when it is called: a turn judges it then. */
 const method = <Member extends (...given: never[]) => unknown>(of: string): t.Type<Member, Member, unknown> =>
   leaf(`a function ${of}`, (value): value is Member => typeof value === 'function')
+
+const login: t.Type<Login, Login, unknown> = t.intersection([
+  t.type({ keys: words, how: word }),
+  t.partial({ status: words, files: words }),
+])
+
+const log: t.Type<SessionLog, SessionLog, unknown> = t.type({
+  files: method<SessionLog['files']>('of a run'),
+  decode: method<SessionLog['decode']>('of a record and a run'),
+})
 
 const engineModule = t.type({
   default: t.intersection([
@@ -96,12 +116,19 @@ const engineModule = t.type({
     t.partial({
       cli: word,
       install: word,
-      env: words,
+      env: names,
       slashCommands: flag,
+      instructions: where,
       checkedAgainst: word,
       provider: word,
       tellsUsd: flag,
+      resumes: flag,
+      takesMcp: flag,
+      login,
+      cannotTell: words,
+      decodeError: method<NonNullable<Engine['decodeError']>>('of a line'),
       price: method<NonNullable<Engine['price']>>('of a usage'),
+      log,
     }),
   ]),
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -21,7 +21,8 @@ const folderWith = async (t: ExecutionContext, files: Readonly<Record<string, st
 }
 
 test('every built-in engine is whole, and is named as it is called', async t => {
-  t.deepEqual([...engineNames].sort(), ['claude', 'codex', 'command'])
+  const files = await readdir(join(import.meta.dirname, '..', '..', 'engines'))
+  t.deepEqual(engineNames.map(name => `${name}.ts`).toSorted(), files.toSorted())
   for (const name of engineNames) {
     const loaded = await loadEngine(name, '/nowhere')()
     t.is(E.isRight(loaded) && loaded.right.name, name)
@@ -65,6 +66,27 @@ test('an engine may be an object with its members on a class', async t => {
   t.is(loaded.right.classify({ noise: '', stderr: '' }).sentence, 'mine')
 })
 
+test('an engine may have all members, and a name for each model', async t => {
+  const folder = await folderWith(t, {
+    'mine.mjs': `export default {
+      ...${sound},
+      env: model => [model + '_KEY'],
+      instructions: 'prompt',
+      resumes: true,
+      takesMcp: false,
+      login: { keys: ['KEY'], status: ['login', 'status'], files: ['~/.mine'], how: 'mine login' },
+      cannotTell: ['It does not tell its model.'],
+      decodeError: () => [],
+      log: { files: () => [], decode: () => [] },
+    }`,
+  })
+  const loaded = await loadEngine('./mine.mjs', folder)()
+  if (E.isLeft(loaded)) return t.fail(loaded.left)
+  const { env, login } = loaded.right
+  t.deepEqual(typeof env === 'function' && env('x'), ['x_KEY'])
+  t.is(login?.how, 'mine login')
+})
+
 const without = (member: RegExp): string => `export default ${sound.replace(member, '')}`
 const having = (members: string): string => `export default { ...${sound}, ${members} }`
 
@@ -79,7 +101,18 @@ const refused: readonly (readonly [what: string, text: string, says: readonly st
   ['lacks classify', without(/classify: .*/), ['default.classify must be a function of an end, not missing']],
   ['has a decode that is a list', having('decode: []'), ['default.decode must be a function of a record, not a list']],
   ['has another output', having(`output: 'xml'`), ['default.output must be "json" or "text", not "xml"']],
-  ['has a wrong env', having(`env: 'KEY'`), ['default.env must be a list of strings, not "KEY"']],
+  ['has a wrong env', having(`env: 'KEY'`), ['default.env must be a list of strings, or a function of a model']],
+  [
+    'has instructions of its own',
+    having(`instructions: 'be brief'`),
+    ['default.instructions must be "flag" or "prompt"'],
+  ],
+  ['has a login without a way', having(`login: { keys: [] }`), ['default.login.how must be a non-empty string']],
+  [
+    'has half a log',
+    having(`log: { files: () => [] }`),
+    ['default.log.decode must be a function of a record and a run'],
+  ],
   ['is wrong twice', having(`output: 1, cli: ''`), ['default.output must be', 'default.cli must be']],
 ]
 
@@ -105,7 +138,8 @@ const unknown: readonly (readonly [name: string, meant: string | undefined])[] =
   ['claude-code', 'claude'],
   ['Codex', 'codex'],
   ['comand', 'command'],
-  ['gemini', undefined],
+  ['command-line', 'command'],
+  ['cursor', undefined],
   ['__proto__', undefined],
   ['constructor', undefined],
 ]
@@ -115,7 +149,7 @@ for (const [name, meant] of unknown) {
     const loaded = await loadEngine(name, '/nowhere')()
     if (E.isRight(loaded)) return t.fail('it was taken')
     t.true(loaded.left.includes(`There is no engine "${name}".`))
-    t.true(loaded.left.includes('claude, codex, command'))
+    t.true(loaded.left.includes(engineNames.join(', ')))
     t.is(/Did you mean "(\w+)"/.exec(loaded.left)?.[1], meant)
   })
 }
