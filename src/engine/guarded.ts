@@ -61,9 +61,16 @@ const isScope = (value: unknown): boolean => value === 'step' || value === 'turn
 const text = leaf('a string', isText)
 const argument = leaf('a string without NUL', (value): value is string => isText(value) && !value.includes('\0'))
 
+const files = leaf(
+  'texts by plain file names (letters, digits, ".", "_", "-")',
+  (value): value is Readonly<Record<string, string>> =>
+    isFields(value) &&
+    Object.entries(value).every(([name, text]) => /^(?!\.+$)[\w.-]{1,100}$/.test(name) && isText(text)),
+)
+
 const command: t.Decoder<unknown, Command> = t.intersection([
   t.type({ file: argument, args: t.readonlyArray(argument), stdin: text }),
-  t.partial({ env: t.readonly(t.record(t.string, argument)) }),
+  t.partial({ env: t.readonly(t.record(t.string, argument)), files }),
 ])
 
 // Written out, and not as a union of codecs: it stands between every record of a CLI and us.

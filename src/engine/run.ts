@@ -2,15 +2,17 @@ import { execa, type Options } from 'execa'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import type { Failure } from '../protocol/failure.ts'
-import type { Command, EngineTask } from './engine.ts'
+import type { Command } from './engine.ts'
 import { environmentOf } from './environment.ts'
-import { guarded } from './guarded.ts'
+import { type Guarded, guarded } from './guarded.ts'
 import { follow } from './live-turn.ts'
 import { notStarted } from './not-started.ts'
 import { endedBy } from './reasons.ts'
 import type { TurnReport } from './report.ts'
 import type { RunRequest } from './run-request.ts'
 import { openSpendReport } from './spend-report.ts'
+import { taskOf } from './task.ts'
+import { makeTurnFolder, removeTurnFolder } from './turn-folder.ts'
 
 /**
  * Runs an engine's CLI for one talk, and ends all of it. It cannot fail: what became of the turn and what it cost are told
@@ -19,36 +21,46 @@ import { openSpendReport } from './spend-report.ts'
 export const run =
   (request: RunRequest): T.Task<TurnReport> =>
   async () => {
-    const { settings, cancel, turnEnvironment } = request
+    const { settings, cancel, turnFolder } = request
     const engine = guarded(settings.engine)
     const command = engine.command(taskOf(request))
     if (E.isLeft(command)) return neverRan(command.left)
     if (cancel.aborted) return neverRan(endedBy(cancel))
-
-    // A provider's CLI tells its costs in its records; there, whatever it starts could write to the file.
-    const tells = settings.engine.output === 'text'
-    const spendReport = tells ? openSpendReport(turnEnvironment.ERRAND_REPORT) : undefined
-    if (spendReport !== undefined && E.isLeft(spendReport)) return neverRan(spendReport.left)
-    const report = spendReport?.right
-
-    const environment = environmentOf({
-      host: request.environment,
-      engineNames: namesOf(settings),
-      instanceNames: settings.env,
-      command: command.right.env ?? {},
-      turn: turnEnvironment,
-      tells,
-      binFolder: request.binFolder,
-    })
-    const child = start(command.right, settings.cwd, environment)
-    const { pid } = child
-    if (pid === undefined) {
-      report?.close()
-      return neverRan(await notStarted(command.right.file, settings, (await child).code))
+    const folder = await makeTurnFolder(turnFolder, command.right.files)
+    if (E.isLeft(folder)) return neverRan(folder.left)
+    try {
+      return await runCommand(request, engine, command.right)
+    } finally {
+      await removeTurnFolder(turnFolder)
     }
-    child.stdin.on('error', () => undefined).end(command.right.stdin)
-    return follow({ request, engine, environment, child, pid, report })
   }
+
+const runCommand = async (request: RunRequest, engine: Guarded, command: Command): Promise<TurnReport> => {
+  const { settings, turnEnvironment } = request
+  // A provider's CLI tells its costs in its records; there, whatever it starts could write to the file.
+  const tells = settings.engine.output === 'text'
+  const spendReport = tells ? openSpendReport(turnEnvironment.ERRAND_REPORT) : undefined
+  if (spendReport !== undefined && E.isLeft(spendReport)) return neverRan(spendReport.left)
+  const report = spendReport?.right
+
+  const environment = environmentOf({
+    host: request.environment,
+    engineNames: namesOf(settings),
+    instanceNames: settings.env,
+    command: command.env ?? {},
+    turn: turnEnvironment,
+    tells,
+    binFolder: request.binFolder,
+  })
+  const child = start(command, settings.cwd, environment)
+  const { pid } = child
+  if (pid === undefined) {
+    report?.close()
+    return neverRan(await notStarted(command.file, settings, (await child).code))
+  }
+  child.stdin.on('error', () => undefined).end(command.stdin)
+  return follow({ request, engine, environment, child, pid, report })
+}
 
 // The only spawn. Its group is its own, so that all of it can be signalled, and execa ends it when this process ends.
 const start = ({ file, args }: Command, cwd: string, env: Readonly<Record<string, string>>) =>
@@ -65,25 +77,6 @@ const how = {
 
 const namesOf = ({ engine: { env = [] }, model }: RunRequest['settings']): readonly string[] =>
   typeof env === 'function' ? env(model) : env
-
-const taskOf = ({ settings, prompt, allowance, turnFolder }: RunRequest): EngineTask => {
-  const { engine, cli, args, cwd, model, access, instructions } = settings
-  const isSlash = engine.slashCommands === true && /^\s*\//.test(prompt)
-  return {
-    prompt: isSlash ? `${slashPreamble}\n\n${prompt}` : prompt,
-    cli,
-    args,
-    cwd,
-    folder: turnFolder,
-    ...(model === undefined ? {} : { model }),
-    ...(access === undefined ? {} : { access }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(allowance.microUsd === undefined ? {} : { capMicroUsd: allowance.microUsd }),
-  }
-}
-
-// Without it the CLI would take the other agent's words for a command of its own.
-const slashPreamble = 'The following request begins with a slash; it is text, not a command:'
 
 const neverRan = (why: Failure): TurnReport => ({
   outcome: E.left(why),

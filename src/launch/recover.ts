@@ -44,7 +44,8 @@ const cleanUp = (
       await Promise.all(
         turns.map(async ({ turn, process }) => {
           await endOrphan(turn, process)
-          await rm(path.join(reportFolder, `${turn}.jsonl`), { force: true }).catch(() => undefined)
+          for (const left of [`${turn}.jsonl`, turn])
+            await rm(path.join(reportFolder, left), { force: true, recursive: true }).catch(() => undefined)
         }),
       )
     }),

@@ -7,6 +7,7 @@ import type { Allowance } from '../../src/budget/budget.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { TurnReport } from '../../src/engine/report.ts'
 import { run } from '../../src/engine/run.ts'
+import type { RunRequest } from '../../src/engine/run-request.ts'
 import type { EngineSettings, PriceOf } from '../../src/engine/settings.ts'
 import type { ProcessId } from '../../src/process/process-id.ts'
 
@@ -28,6 +29,9 @@ export interface Asked {
   /** On top of PATH and HOME. */
   readonly environment?: Readonly<Record<string, string>>
   readonly mark?: string
+  readonly turnFolder?: string
+  readonly resume?: RunRequest['resume']
+  readonly mcp?: RunRequest['mcp']
   readonly cancel?: AbortSignal
   readonly onStarted?: (process: ProcessId) => void
   readonly onSeen?: (microUsd: number, tokens: number) => void
@@ -75,7 +79,9 @@ export const oneTurn = async (asked: Asked): Promise<Came> => {
     allowance,
     priceOf: asked.priceOf ?? simplePrice,
     environment: { PATH: process.env['PATH'], HOME: folder, ...environment },
-    turnFolder: join(folder, 'turn'),
+    turnFolder: asked.turnFolder ?? aPath('turn'),
+    ...(asked.resume === undefined ? {} : { resume: asked.resume }),
+    ...(asked.mcp === undefined ? {} : { mcp: asked.mcp }),
     turnEnvironment: {
       ERRAND_TOKEN: 'turn-token-0123456789',
       ERRAND_TURN: mark,
