@@ -44,7 +44,8 @@ export const replaceHold = (sql: Sql, instance: string, windows: Windows, hold: 
   }
 }
 
-const rowsOf = (instance: string, windows: Windows): readonly (readonly [scope: string, window: string])[] =>
+/** Where a turn of an instance is counted. */
+export const rowsOf = (instance: string, windows: Windows): readonly (readonly [scope: string, window: string])[] =>
   [instance, everyInstance].flatMap(scope =>
     [windows.total, windows.month, windows.day].map(window => [scope, window] as const),
   )

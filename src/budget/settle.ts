@@ -39,6 +39,7 @@ const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void =
   sql.run(
     `UPDATE turns SET
        state = 'done', endedAtMs = ?, outcome = ?, error = ?, costMicroUsd = ?, basis = ?, tokens = ?,
+       creditsBefore = (SELECT coalesce(max(number), 0) FROM credits),
        seenMicroUsd = max(seenMicroUsd, ?), model = coalesce(?, model), session = coalesce(?, session)
      WHERE turn = ?`,
     nowMs,

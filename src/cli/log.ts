@@ -4,6 +4,7 @@ import { turnRecord, turnRecords, turnTree as turnsUnder } from '../budget/turns
 import type { State } from '../launch/state.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { noTurn } from './no-turn.ts'
 import type { LogOptions } from './options.ts'
 import { refuse } from './refuse.ts'
 import { table } from './table.ts'
@@ -57,9 +58,6 @@ const showText = (terminal: Terminal, turn: TurnRecord, options: LogOptions): nu
   else terminal.outAnswer(turn.answer)
   return 0
 }
-
-const noTurn = (id: string): Failure =>
-  failure('invalid_request', `There is no turn whose id begins with "${id}". \`errand log\` lists them.`)
 
 const noAnswer = ({ turn, outcome, state }: TurnRecord): Failure =>
   failure(

@@ -2,7 +2,8 @@ import fs from 'node:fs'
 import { type Command, CommanderError } from 'commander'
 import { lostExitStatus, usageExitStatus } from '../protocol/error-codes.ts'
 import { tellBug } from './bug.ts'
-import { type Chosen, program } from './program.ts'
+import type { Chosen } from './chosen.ts'
+import { program } from './program.ts'
 import { ownTerminal, type Terminal } from './terminal.ts'
 
 /** The command line: parses it, runs the one command that it names, and ends the process with its exit status. */

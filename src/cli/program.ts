@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Add, Chosen } from './chosen.ts'
 import type { LogOptions, TalkOptions } from './options.ts'
+import { addBudget } from './program-budget.ts'
 import type { Common, Terminal } from './terminal.ts'
-
-/** A command that was asked for: loads its file, runs it, gives its exit status. */
-export type Chosen = () => Promise<number>
 
 /** The command line as a whole; `choose` hears which command it is, so that parsing runs nothing. */
 export const program = (terminal: Terminal, version: string, choose: (chosen: Chosen) => void): Command => {
@@ -18,7 +17,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     .usage('[options] <command>')
     .addHelpText('after', examplesOfAll)
 
-  const add = (usage: string, summary: string, description: string, examples: readonly string[]): Command =>
+  const add: Add = (usage, summary, description, examples) =>
     errand
       .command(usage)
       .summary(summary)
@@ -75,32 +74,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     'errand ps --json',
   ]).action(() => choose(async () => (await import('./ps.ts')).ps(terminal, errand.opts())))
 
-  const budget = add(
-    'budget',
-    'what was spent, is held, and is left',
-    'Shows what was spent, is held, and is left, in the current window of each budget.',
-    [
-      'errand budget',
-      'errand budget worker --json',
-      'errand budget add worker 2    two dollars more in the current window',
-    ],
-  )
-  budget
-    .argument('[name]', 'an instance; * for all together (default: every budget)')
-    .action((name: string | undefined) =>
-      choose(async () => (await import('./budget.ts')).budget(terminal, name, errand.opts())),
-    )
-  budget
-    .command('add')
-    .summary('add dollars to the current window')
-    .description('Add dollars to what an instance may spend in its current window.')
-    .argument('<name>', 'an instance; * for all together')
-    .argument('<usd>', 'dollars, such as 2 or 0.50')
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', '\nExamples:\n  errand budget add worker 2\n  errand budget add "*" 0.50')
-    .action((name: string, usd: string) =>
-      choose(async () => (await import('./budget-add.ts')).budgetAdd(terminal, name, usd, errand.opts())),
-    )
+  addBudget(add, terminal, errand, choose)
 
   add(
     'log',

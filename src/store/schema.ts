@@ -135,6 +135,15 @@ export const migrations: readonly string[] = [
     createdAtMs INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- What a reset or a forgiven turn gave back, besides the money.
+  ALTER TABLE credits ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE credits ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE credits ADD COLUMN turn TEXT;
+  -- The last credit before it was settled: what came after can be told from what came before, whatever the clock did.
+  ALTER TABLE turns ADD COLUMN creditsBefore INTEGER;
+  CREATE INDEX creditsByScope ON credits (scope, window);
+  `,
 ]
 
 /** Takes the steps that are missing. Inside a transaction, so two first starts at once take each of them once. */

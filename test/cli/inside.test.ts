@@ -9,6 +9,8 @@ const refusedInside = [
   ['up', 'errand up worker'],
   ['stop', 'errand stop'],
   ['budget add', 'errand budget add worker 5'],
+  ['budget reset', 'errand budget reset worker'],
+  ['budget forgive', 'errand budget forgive 3f9c'],
 ] as const
 
 for (const [what, commandLine] of refusedInside) {

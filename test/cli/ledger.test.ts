@@ -89,3 +89,39 @@ test('there is nothing to add to where there is no limit', async t => {
   t.is(status, 65)
   t.regex(stderr, /worker has no limit in dollars.*budgets\.json/)
 })
+
+test('budget reset begins the window anew, and the turns stay', async t => {
+  const place = placeOf(t, { worker: shell(`${pays(0.01)}; cat`, { budget: { usd: 0.01, tokens: 100 } }) })
+  await errand(place, ['talk', 'worker', 'hi'])
+  t.is((await errand(place, ['talk', 'worker', 'hi'])).status, 77)
+  await errand(place, ['budget', 'add', 'worker', '0.50'])
+  const reset = await errand(place, ['budget', 'reset', 'worker'])
+  t.is(reset.status, 0)
+  t.regex(reset.stdout, /^worker +total +\$0\.0000 +\$0\.0000 +\$0\.0100 +\$0\.0100 +0 of 100 +0$/m)
+  t.is((await errand(place, ['talk', 'worker', 'hi'])).status, 0)
+  t.is(JSON.parse((await errand(place, ['log', '--json'])).stdout).length, 2)
+  t.is((await errand(place, ['budget', 'reset', 'nobody'])).status, 65)
+})
+
+test('budget forgive gives back what nobody can tell was spent, once', async t => {
+  const place = placeOf(t, {
+    worker: shell(`${pays(0.01)}; sleep 60`, { budget: { usd: 1 }, maxTurnUsd: 0.4, timeout: '1s' }),
+    honest: shell(`${pays(0.01)}; cat`, { budget: { usd: 1 } }),
+  })
+  t.is((await errand(place, ['talk', 'worker', 'hi'])).status, 75)
+  const [cut] = JSON.parse((await errand(place, ['log', '--json'])).stdout)
+  t.like(cut, { costUsd: 0.4, basis: 'unknown' })
+  const forgiven = await errand(place, ['budget', 'forgive', cut.turn.slice(0, 6)])
+  t.is(forgiven.stdout, `$0.3900 given back to worker for turn ${cut.turn}.\n`)
+  t.like(JSON.parse((await errand(place, ['budget', 'worker', '--json'])).stdout)[0], {
+    spentUsd: 0.01,
+    unknownTurns: 0,
+  })
+  const again = await errand(place, ['budget', 'forgive', cut.turn])
+  t.is(again.status, 65)
+  t.regex(again.stderr, /was forgiven already/)
+  await errand(place, ['talk', 'honest', 'hi'])
+  const [known] = JSON.parse((await errand(place, ['log', '--json'])).stdout)
+  t.regex((await errand(place, ['budget', 'forgive', known.turn])).stderr, /What turn \w+ cost is known \(reported\)/)
+  t.is((await errand(place, ['budget', 'forgive', 'zzz'])).status, 65)
+})
