@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts/lib/index.js'
@@ -7,6 +8,7 @@ import { type Failure, failure } from '../protocol/failure.ts'
 import { causeOf } from './cause.ts'
 import type { Command, Engine, EngineEnd, EngineEvent, EngineTask } from './engine.ts'
 import { viewOf } from './json-view.ts'
+import type { LoggedRun } from './session-log.ts'
 
 type Refused<A> = E.Either<Failure<'invalid_handler_response'>, A>
 
@@ -14,6 +16,11 @@ type Refused<A> = E.Either<Failure<'invalid_handler_response'>, A>
 export interface Guarded {
   readonly command: (task: EngineTask) => Refused<Command>
   readonly decode: (record: Json) => Refused<readonly EngineEvent[]>
+  /** `[]` where the engine does not read stderr. */
+  readonly decodeError: (line: string) => Refused<readonly EngineEvent[]>
+  /** The paths of its session's log; `[]` where it has none. */
+  readonly logFiles: (run: LoggedRun) => Refused<readonly string[]>
+  readonly decodeLog: (record: Json, run: LoggedRun) => Refused<readonly EngineEvent[]>
   readonly classify: (end: EngineEnd, nowMs: number) => Failure
 }
 
@@ -35,6 +42,9 @@ export const guarded = (engine: Engine): Guarded => {
   return {
     command: task => ask('command', command, () => engine.command(task)),
     decode: record => ask('decode', events, () => engine.decode(viewOf(record))),
+    decodeError: line => ask('decodeError', events, () => engine.decodeError?.(line) ?? []),
+    logFiles: of => ask('log.files', paths, () => engine.log?.files(of) ?? []),
+    decodeLog: (record, of) => ask('log.decode', events, () => engine.log?.decode(viewOf(record), of) ?? []),
     classify: (end, nowMs) =>
       E.toUnion(
         pipe(
@@ -68,6 +78,10 @@ const files = leaf(
     Object.entries(value).every(([name, text]) => /^(?!\.+$)[\w.-]{1,100}$/.test(name) && isText(text)),
 )
 
+const paths = t.readonlyArray(
+  leaf('an absolute path', (value): value is string => isText(value) && isAbsolute(value) && !value.includes('\0')),
+)
+
 const command: t.Decoder<unknown, Command> = t.intersection([
   t.type({ file: argument, args: t.readonlyArray(argument), stdin: text }),
   t.partial({ env: t.readonly(t.record(t.string, argument)), files }),
@@ -92,8 +106,12 @@ const isEvent = (value: unknown): value is EngineEvent => {
         isScope(value['scope']) &&
         isFields(value['usage']) &&
         isAbsentOr(isText, value['id']) &&
-        isAbsentOr(isText, value['model'])
+        isAbsentOr(isText, value['model']) &&
+        isAbsentOr(isFlag, value['cacheApart']) &&
+        isAbsentOr(isFlag, value['reasoningApart'])
       )
+    case 'asked':
+      return true
     case 'cost':
       return isScope(value['scope']) && isAbsentOr(isText, value['id'])
     case 'retry':

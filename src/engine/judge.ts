@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Failure } from '../protocol/failure.ts'
-import { costOf } from './cost.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
+import { accountOf, costOf, wantsLog } from './cost.ts'
 import type { Ending } from './ending.ts'
 import type { Guarded } from './guarded.ts'
 import type { Hearing } from './hearing.ts'
@@ -18,6 +18,8 @@ export interface Over {
   readonly environment: Readonly<Record<string, string>>
   readonly exit: Exit
   readonly tally: Tally
+  /** What the session's log told, where it was read. */
+  readonly logged?: Tally
   readonly hearing: Hearing
   /** Its tail. */
   readonly stderr: string
@@ -25,16 +27,17 @@ export interface Over {
 }
 
 /** What became of it, and what it cost. */
-export const judge = ({ request, engine, environment, exit, tally, hearing, stderr, ending }: Over): TurnReport => {
+export const judge = (over: Over): TurnReport => {
+  const { request, engine, environment, exit, tally, logged, hearing, stderr, ending } = over
   const { settings, now } = request
   const { output } = settings.engine
   const seen = tally.seen()
-  const spend = tally.spend()
+  const { spend, whole } = accountOf(tally.spend(), logged?.spend())
   const fault = hearing.fault()
   const result = seen.result
   const said = output === 'text' ? hearing.text() : seen.lastText
   const cut = ending.signalled()
-  const ours = cut && !hearing.resultInTime() ? ending.reasons() : {}
+  const ours = oursOf(over)
 
   const classify = (): Failure =>
     engine.classify(
@@ -51,23 +54,50 @@ export const judge = ({ request, engine, environment, exit, tally, hearing, stde
     ...{ ours, ...fault, ...exit, said, output, denied: seen.denied, classify },
     ...(result === undefined ? {} : { result }),
     ...(settings.access === undefined ? {} : { access: settings.access }),
+    ...strayed(request, seen.session),
   })
-  const endedByItself = !cut && exit.signal === undefined && fault.tooLong === undefined && fault.broken === undefined
   const cost = costOf(spend, settings, {
     started: true,
-    complete: result !== undefined || endedByItself,
+    complete: isComplete(over) || whole,
     success: E.isRight(outcome),
   })
-  const model = seen.model ?? settings.model
+  const model = seen.model ?? logged?.seen().model ?? settings.model
+  const session = seen.session ?? logged?.seen().session
   const partial = (output === 'text' ? said : seen.text).slice(-partialChars)
   return {
     outcome: E.isLeft(outcome) ? E.left(scrubbed(outcome.left, scrubOf(environment))) : outcome,
     cost,
     tokens: spend.tokens,
     ...(model === undefined ? {} : { model }),
-    ...(seen.session === undefined ? {} : { session: seen.session }),
+    ...(session === undefined ? {} : { session }),
+    ...(spend.sessionTotal === undefined ? {} : { sessionTotal: spend.sessionTotal }),
     ...(E.isLeft(outcome) && cut && partial !== '' ? { partialText: partial } : {}),
   }
 }
 
+/** Whether to read the session's log before a turn is judged: it could tell more than the CLI printed. */
+export const needsLog = (over: Over): boolean => wantsLog(over.tally.spend(), { complete: isComplete(over) })
+
 const partialChars = 64 * 1024
+
+const oursOf = ({ ending, hearing }: Over): ReturnType<Ending['reasons']> =>
+  ending.signalled() && !hearing.resultInTime() ? ending.reasons() : {}
+
+// One that is stuck waits for an answer that nobody gives: what it asked last was refused, and cost nothing.
+const isComplete = (over: Over): boolean => {
+  const { tooLong, broken } = over.hearing.fault()
+  const isCut =
+    over.ending.signalled() || over.exit.signal !== undefined || tooLong !== undefined || broken !== undefined
+  return !isCut || over.tally.seen().result !== undefined || oursOf(over).stuck !== undefined
+}
+
+const strayed = ({ resume, settings }: RunRequest, opened: string | undefined): { readonly strayed?: Failure } => {
+  if (resume === undefined || opened === undefined || opened === resume.session) return {}
+  const { name } = settings.engine
+  return {
+    strayed: failure(
+      'session_state',
+      `The CLI of ${name} was to go on with the session ${resume.session} and silently opened another session, ${opened}. Begin a new thread.`,
+    ),
+  }
+}

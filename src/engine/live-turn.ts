@@ -37,7 +37,7 @@ export const follow = async ({ request, engine, environment, child, pid, report 
   let exit: Exit | undefined
   const ending = endingOf({ leader, mark, exited }, () => exit !== undefined, request.onEnding)
 
-  const tally = tallyOf(pricerOf(request), settings.model)
+  const tally = tallyOf(pricerOf(request), settings.model, request.resume)
   const lingering = after(lingerMs, () => ending.begin(settings.graceMs))
   const hearing = hear(settings, engine, tally, {
     heard: () => watch(),

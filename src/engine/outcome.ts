@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Access, Answer, EngineEvent } from './engine.ts'
 
-/** Why we ended a turn; several may have come together. */
-export type Reason = 'cancelled' | 'overspent' | 'timedOut'
+/** Why we ended a turn; several may have come together. `stuck`: the CLI would not have got over it, and its cause is known. */
+export type Reason = 'cancelled' | 'overspent' | 'stuck' | 'timedOut'
 
 /** All that bears on what became of a turn. */
 export interface Evidence {
@@ -23,6 +23,8 @@ export interface Evidence {
   readonly output: 'json' | 'text'
   readonly denied: readonly string[]
   readonly access?: Access
+  /** It was to go on with one session of the provider, and opened another: what it answers knows nothing of the first. */
+  readonly strayed?: Failure
   /** Asked only when the CLI itself failed. */
   readonly classify: () => Failure
 }
@@ -30,7 +32,7 @@ export interface Evidence {
 /** Which cause wins. */
 export const outcomeOf = (evidence: Evidence): E.Either<Failure, Answer> => {
   const { ours, notStarted, broken, result, tooLong } = evidence
-  const first = ours.cancelled ?? ours.overspent ?? ours.timedOut ?? notStarted ?? broken
+  const first = ours.cancelled ?? ours.overspent ?? ours.stuck ?? ours.timedOut ?? notStarted ?? broken
   if (first !== undefined) return E.left(first)
   if (result !== undefined) return result.ok ? answer(result.text, evidence) : E.left(evidence.classify())
   if (tooLong !== undefined) return E.left(tooLong)
@@ -38,8 +40,9 @@ export const outcomeOf = (evidence: Evidence): E.Either<Failure, Answer> => {
   return evidence.output === 'text' ? answer('', evidence) : E.left(evidence.classify())
 }
 
-const answer = (text: string, { said = '', denied, access }: Evidence): E.Either<Failure, Answer> => {
+const answer = (text: string, { said = '', denied, access, strayed }: Evidence): E.Either<Failure, Answer> => {
   const full = text.trim() === '' ? said : text
+  if (strayed !== undefined) return E.left(strayed)
   if (denied.length > 0 && access !== 'read') return E.left(refusedTo(denied))
   if (full.trim() === '') return E.left(failure('engine_cli', 'The CLI ended without an answer.'))
   return E.right(denied.length > 0 ? { text: full, denied } : { text: full })

@@ -1,11 +1,15 @@
-import type { MicroUsd } from '../protocol/money.ts'
-import { microUsdFrom } from '../protocol/money.ts'
+import { type MicroUsd, microUsdFrom } from '../protocol/money.ts'
 import type { EngineEvent, Usage } from './engine.ts'
+import type { Resume } from './run-request.ts'
+import { type Amount, scopes } from './scopes.ts'
 import type { PriceOf } from './settings.ts'
+import { isMoney, type Spend, spendOf } from './spend.ts'
+import { saysNothing, tokensOf, wholeUsage } from './usage.ts'
 
 /** What the records of a turn have said so far. The same events give the same tally; it has no other input. */
 export interface Tally {
-  readonly add: (event: EngineEvent) => void
+  /** `source`: which of several files it stands in; each is answered for itself. */
+  readonly add: (event: EngineEvent, source?: string) => void
   readonly seen: () => Seen
   readonly spend: () => Spend
 }
@@ -23,36 +27,27 @@ export interface Seen {
   readonly result?: Extract<EngineEvent, { kind: 'result' }>
 }
 
-export interface Spend {
-  /** Dollars as the CLI said them, in the widest scope that it used; `unknown` when that was no number. */
-  readonly reported: MicroUsd | 'unknown' | undefined
-  /** Tokens × a price list, in the widest scope; `unknown` where a part has no price or no number. */
-  readonly priced: MicroUsd | 'unknown' | undefined
-  /** The best that can be said while it runs. */
-  readonly seenMicroUsd: MicroUsd
-  readonly tokens: number
-  /** A sign of model work: usage, something said, a tool, a cost. */
-  readonly worked: boolean
-}
-
-export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
+/** `resume`: the session that the turn goes on with, whose totals are not charged again. */
+export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resume): Tally => {
   const denied: string[] = []
   const seen: { -readonly [K in keyof Seen]: Seen[K] } = { text: '', lastText: '', denied }
   const text = spoken()
   const usage = scopes()
   const cost = scopes()
+  const asked = new Set<string>()
   let worked = false
 
-  const add = (event: EngineEvent): void => {
+  const add = (event: EngineEvent, source = ''): void => {
     switch (event.kind) {
       case 'session':
-        seen.session = event.id
+        if (event.id !== '') seen.session = event.id
         break
       case 'model':
-        seen.model = event.model
+        if (event.model !== '') seen.model = event.model
         break
       case 'text':
-        worked ||= event.text !== ''
+        if (event.text === '') break
+        worked = true
         text.add(event.text, event.delta === true)
         seen.lastText = event.delta === true ? seen.lastText + event.text : event.text
         break
@@ -69,84 +64,36 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string): Tally => {
       case 'result':
         seen.result = event
         break
+      case 'asked':
+        asked.add(source)
+        break
       case 'cost':
         if (event.usd !== undefined && event.usd !== null)
           cost.add(event, { microUsd: microUsdFrom(event.usd), tokens: 0 })
         break
       case 'usage':
-        usage.add(event, priceOfUsage(event.usage, event.model ?? seen.model ?? settingsModel))
-        if (seen.model === undefined && event.model !== undefined) seen.model = event.model
+        addUsage(event, wholeUsage(event), source)
         break
     }
   }
 
-  const priceOfUsage = (said: Usage, model: string | undefined): Amount => {
-    const tokens = tokensOf(said)
+  const addUsage = (event: Extract<EngineEvent, { kind: 'usage' }>, told: Usage, source: string): void => {
+    if (saysNothing(told)) return
+    asked.delete(source)
+    usage.add(event, priceOfUsage(told, event.model || seen.model || settingsModel))
+    if (seen.model === undefined && event.model) seen.model = event.model
+  }
+
+  const priceOfUsage = (told: Usage, model: string | undefined): Amount => {
+    const tokens = tokensOf(told)
     if (tokens === 'unknown') return { microUsd: 'unknown', tokens: 0 }
-    const price = tokens === 0 ? 0 : attempt(() => priceOf(said, model))
+    const price = attempt(() => priceOf(told, model))
     return { microUsd: isMoney(price) ? price : 'unknown', tokens }
   }
 
-  const spend = (): Spend => {
-    const [told, work] = [cost.widest(), usage.widest()]
-    const [reported, priced, tokens] = [told?.microUsd, work?.microUsd, work?.tokens ?? 0]
-    const known = isMoney(reported) ? reported : priced
-    return {
-      reported,
-      priced,
-      seenMicroUsd: isMoney(known) ? known : Math.max(cost.knownSteps(), usage.knownSteps()),
-      tokens,
-      worked: worked || tokens > 0 || priced === 'unknown' || (reported ?? 0) !== 0,
-    }
-  }
+  const spend = (): Spend => spendOf({ usage, cost, worked, pending: asked.size > 0, resume })
 
   return { add, seen: () => ({ ...seen, text: text.all() }), spend }
-}
-
-interface Amount {
-  readonly microUsd: MicroUsd | 'unknown'
-  readonly tokens: number
-}
-
-interface Scoped {
-  readonly scope: 'step' | 'turn' | 'session'
-  readonly id?: string | undefined
-}
-
-// Steps are added up, the last one of an id counts; of the wider scopes the last word counts. A wider scope outweighs a
-// narrower one, unless it says nothing at all: some CLIs print zeros when they are cut short.
-const scopes = () => {
-  const byId = new Map<string, Amount>()
-  const steps = { any: false, microUsd: 0, tokens: 0, unpriced: 0 }
-  const wide: { turn?: Amount; session?: Amount } = {}
-
-  const count = ({ microUsd, tokens }: Amount, sign: 1 | -1): void => {
-    if (microUsd === 'unknown') steps.unpriced += sign
-    else steps.microUsd += sign * microUsd
-    steps.tokens += sign * tokens
-  }
-
-  const add = ({ scope, id }: Scoped, amount: Amount): void => {
-    if (scope !== 'step') {
-      wide[scope] = amount
-      return
-    }
-    const earlier = id === undefined ? undefined : byId.get(id)
-    if (earlier !== undefined) count(earlier, -1)
-    if (id !== undefined) byId.set(id, amount)
-    count(amount, 1)
-    steps.any = true
-  }
-
-  const widest = (): Amount | undefined => {
-    const { session, turn } = wide
-    if (session !== undefined && saysSomething(session)) return session
-    if (turn !== undefined && saysSomething(turn)) return turn
-    if (steps.any) return { microUsd: steps.unpriced > 0 ? 'unknown' : steps.microUsd, tokens: steps.tokens }
-    return session ?? turn
-  }
-
-  return { add, widest, knownSteps: () => steps.microUsd }
 }
 
 // The price may be told by a user's own engine file; one that throws tells none.
@@ -156,20 +103,6 @@ const attempt = (price: () => MicroUsd | 'unknown'): MicroUsd | 'unknown' => {
   } catch {
     return 'unknown'
   }
-}
-
-const saysSomething = ({ microUsd, tokens }: Amount): boolean => microUsd !== 0 || tokens !== 0
-
-const isMoney = (amount: MicroUsd | 'unknown' | undefined): amount is MicroUsd =>
-  typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0
-
-const isTokens = (count: unknown): count is number => Number.isSafeInteger(count) && Number(count) >= 0
-
-// The other counts are parts of these two.
-const tokensOf = (usage: Usage): number | 'unknown' => {
-  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage
-  const all = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens]
-  return all.every(isTokens) ? inputTokens + outputTokens : 'unknown'
 }
 
 // Messages in their order; those that are long past are let go.
