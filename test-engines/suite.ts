@@ -1,0 +1,70 @@
+import test, { type ExecutionContext } from 'ava'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Failure } from '../src/protocol/failure.ts'
+import { type Cli, type CliName, latestCli, packages, pinnedCli } from './clis.ts'
+import type { Expectations } from './expectations.ts'
+import { explained, unlike } from './explained.ts'
+import { scenarioNames, scenarios } from './scenarios.ts'
+import { type Asked, type Bench, openBench, type Ran } from './turn.ts'
+
+/** Whether the versions are those that the engines were checked against, or the newest. */
+const isPinned = process.env['ERRAND_DRIFT'] === 'pinned'
+
+export interface Suite {
+  /** One turn in a home of its own, for what is peculiar to a CLI. */
+  readonly play: (
+    t: ExecutionContext,
+    asked: Asked,
+  ) => Promise<Ran & { readonly answer?: string; readonly failed?: Failure }>
+}
+
+/** Every scenario, with the real CLI, each in a home of its own; what is expected of it stands in a table of its own. */
+export const liveSuite = (name: CliName, expectations: Expectations): Suite => {
+  let cli: Cli | undefined
+  const open = async (): Promise<Bench> => {
+    if (cli === undefined) throw new Error(`${name} could not be installed: see the first test of this file.`)
+    return openBench(name, [cli.path])
+  }
+
+  test.serial('it can be installed, and started', async t => {
+    cli = await (isPinned ? pinnedCli(name) : latestCli(name))
+    const { checkedAgainst } = (await using(open, async bench => bench)).engine
+    t.is(
+      checkedAgainst as string | undefined,
+      packages[name][1],
+      'the engine says another version than test-engines/clis.ts',
+    )
+    t.log(`${name} ${cli.version}, checked against ${checkedAgainst}`)
+    if (isPinned) t.is(cli.version, checkedAgainst)
+  })
+
+  for (const scenario of scenarioNames) {
+    test.serial(scenario, async t => {
+      const { play } = scenarios[scenario]
+      const expected = expectations[scenario]
+      await using(open, async bench => {
+        const played = await play(bench, expected)
+        for (const ran of played) t.log(explained(ran))
+        const wrong = await unlike(bench, cli?.version ?? '', scenario, expected, played)
+        t.deepEqual(wrong, [], wrong.join('\n'))
+      })
+    })
+  }
+  return {
+    play: async (t, asked) => {
+      const ran = await using(open, bench => bench.turn(asked))
+      t.log(explained(ran))
+      const { outcome } = ran.report
+      return { ...ran, ...(E.isRight(outcome) ? { answer: outcome.right.text } : { failed: outcome.left }) }
+    },
+  }
+}
+
+const using = async <A>(open: () => Promise<Bench>, use: (bench: Bench) => Promise<A>): Promise<A> => {
+  const bench = await open()
+  try {
+    return await use(bench)
+  } finally {
+    await bench.close()
+  }
+}

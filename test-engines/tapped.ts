@@ -1,0 +1,30 @@
+import type { Engine, EngineEnd } from '../src/engine/engine.ts'
+
+/** What an engine was shown: to be told when a CLI says something else than it did. */
+export interface Heard {
+  /** The last records of stdout, cut. */
+  readonly records: readonly string[]
+  /** How the CLI ended, where its engine was asked to judge that. */
+  readonly end?: EngineEnd
+}
+
+/** The same engine, listened to. The process that it starts is no other. */
+export const tapped = (engine: Engine): { readonly engine: Engine; readonly heard: () => Heard } => {
+  const records: string[] = []
+  let end: EngineEnd | undefined
+  return {
+    engine: {
+      ...engine,
+      decode: record => {
+        records.push((JSON.stringify(record.json) ?? '').slice(0, 400))
+        if (records.length > 5) records.shift()
+        return engine.decode(record)
+      },
+      classify: ended => {
+        end = ended
+        return engine.classify(ended)
+      },
+    },
+    heard: () => (end === undefined ? { records } : { records, end }),
+  }
+}
