@@ -1,13 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check as checkInstances } from '../launch/check.ts'
 import { openState } from '../launch/state.ts'
+import { usageExitStatus } from '../protocol/error-codes.ts'
 import type { Failure } from '../protocol/failure.ts'
+import { checkTalk } from './check-talk.ts'
+import type { CheckOptions } from './options.ts'
 import { refuse, warn } from './refuse.ts'
 import type { Common, Terminal } from './terminal.ts'
 import { configOf } from './with-state.ts'
 
-/** Says whether budgets.json is sound and its instances could run now: everything that is wrong, not only the first. */
-export const check = async (terminal: Terminal, options: Common): Promise<number> => {
+/** Says whether budgets.json is sound and its instances could run now; or, of two of them, whether one may ask the other. */
+export const check = async (terminal: Terminal, options: CheckOptions): Promise<number> => {
+  const { from, to, depth } = options
+  if (to !== undefined) return checkTalk(terminal, to, options)
+  if (from === undefined && depth === undefined) return checkAll(terminal, options)
+  terminal.say('errand: --from and --depth need --to: `errand check --from reviewer --to worker`.')
+  return usageExitStatus
+}
+
+/** Everything that is wrong, not only the first. */
+const checkAll = async (terminal: Terminal, options: Common): Promise<number> => {
   const config = await configOf(terminal, options)()
   if (E.isLeft(config)) return told(terminal, config.left, [], options)
   const { file, instances, warnings } = config.right

@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { exhausted } from '../budget/sentences.ts'
 import { budgetStates } from '../budget/states.ts'
 import { reachOf } from '../config/reach.ts'
 import { refuseEarly } from '../launch/early.ts'
+import { budgetVerdict } from '../launch/explain.ts'
 import { speakerOf } from '../launch/speaker.ts'
 import type { State } from '../launch/state.ts'
 import { answerFailure } from './answer.ts'
@@ -24,6 +26,9 @@ export const dryRun = async (
   const { fromInstance: from, depth } = speaker.right
   const target = refuseEarly(config, name, { fromInstance: from, prompt, depth })
   if (E.isLeft(target)) return answerFailure(terminal, target.left, name, options)
+  const verdict = await budgetVerdict(state, target.right)()
+  if (E.isLeft(verdict)) return answerFailure(terminal, verdict.left, name, options)
+  if (verdict.right.kind === 'exhausted') return answerFailure(terminal, exhausted(verdict.right.by), name, options)
   const listed = await registry.list()()
   if (E.isLeft(listed)) return answerFailure(terminal, listed.left, name, options)
   const budgets = await budgetStates(store, where.now(), [budgetOf(config, name)])()

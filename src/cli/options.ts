@@ -13,3 +13,17 @@ export interface LogOptions extends Common {
   readonly text?: boolean
   readonly limit: number
 }
+
+export interface CheckOptions extends Common {
+  readonly from?: string
+  readonly to?: string
+  readonly depth?: number
+}
+
+export interface DoctorOptions extends Common {
+  readonly fix?: boolean
+}
+
+export interface InitOptions extends Common {
+  readonly force?: boolean
+}

@@ -1,7 +1,9 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Add, Chosen } from './chosen.ts'
+import { count } from './count.ts'
 import type { LogOptions, TalkOptions } from './options.ts'
 import { addBudget } from './program-budget.ts'
+import { addReady } from './program-ready.ts'
 import type { Common, Terminal } from './terminal.ts'
 
 /** The command line as a whole; `choose` hears which command it is, so that parsing runs nothing. */
@@ -95,12 +97,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       choose(async () => (await import('./log.ts')).log(terminal, turn, { ...errand.opts(), ...options })),
     )
 
-  add(
-    'check',
-    'could the instances run now?',
-    'Says whether budgets.json is sound and its instances could run now: everything that is wrong, at once.',
-    ['errand check', 'errand check --json'],
-  ).action(() => choose(async () => (await import('./check.ts')).check(terminal, errand.opts())))
+  addReady(add, terminal, errand, choose)
 
   add('stop', 'end instances', 'Ends instances, after the turns that they run.', [
     'errand stop                   all that run',
@@ -129,13 +126,6 @@ Exit status:
   77  not allowed, or the budget is used up
   78  the instance is disabled, its CLI is not logged in, or its account is empty
   130 Ctrl-C`
-
-const count =
-  (what: string, least = 0) =>
-  (text: string): number => {
-    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
-    throw new InvalidArgumentError(`It must be ${what}: ${least} or more, in digits.`)
-  }
 
 const speakPlainly = (command: Command, terminal: Terminal): Command => {
   command

@@ -1,3 +1,4 @@
+import { operator } from '../bus/identity.ts'
 import type { InstanceConfig } from './config.ts'
 
 interface Peers {
@@ -13,4 +14,37 @@ export const reachOf = ({ instances }: Peers, name: string): readonly string[] =
     }
   }
   return [...reached]
+}
+
+interface Chained {
+  readonly instances: ReadonlyMap<string, Pick<InstanceConfig, 'name' | 'enabled' | 'peers' | 'maxDepth'>>
+}
+
+/**
+ * The shortest chain of talks by which an errand of `from`, whose own depth is this, could come to `to`: both ends included.
+ * `undefined`: there is none, or none that is short enough for every `maxDepth` on it.
+ */
+export const chainTo = (
+  { instances }: Chained,
+  from: string,
+  to: string,
+  ownDepth: number,
+): readonly string[] | undefined => {
+  const seen = new Set([from])
+  let chains: readonly (readonly string[])[] = [[from]]
+  for (let depth = ownDepth + 1; chains.length > 0; depth++) {
+    const longer: (readonly string[])[] = []
+    for (const chain of chains) {
+      const last = chain.at(-1) ?? from
+      for (const { name, enabled, peers, maxDepth } of instances.values()) {
+        const hears = last === operator || peers.includes('*') || peers.includes(last)
+        if (seen.has(name) || !enabled || !hears || depth > maxDepth) continue
+        if (name === to) return [...chain, name]
+        seen.add(name)
+        longer.push([...chain, name])
+      }
+    }
+    chains = longer
+  }
+  return undefined
 }
