@@ -57,7 +57,7 @@ export const usual = (plain: Plain): Expectations => {
     'a session that is none': refused('session_state'),
     'a session goes on': said,
     'cancelled in mid-answer': { outcome: 'cancelled', withinMs: 45_000 },
-    'time is up in mid-answer': { outcome: 'timeout', withinMs: 30_000 },
+    'time is up in mid-answer': { outcome: 'timeout', withinMs: 55_000 },
     'the hold is crossed in mid-turn': { outcome: 'budget_exhausted', withinMs: 60_000 },
     'read: its file tool': { ...worked, made: false },
     'read: its shell': { ...worked, made: false },

@@ -37,7 +37,7 @@ export const unlike = async (
 }
 
 const differences = (expected: Expected, ran: Played): readonly string[] => {
-  const { report, ms, made, mustSay, notBeforeMs = 0 } = ran
+  const { report, ms, made, mustSay, notBeforeMs = 0, begun = true } = ran
   const { outcome, cost, tokens, model, session = '' } = report
   const answer = E.isRight(outcome) ? outcome.right.text : undefined
   const failed = E.isLeft(outcome) ? outcome.left : undefined
@@ -46,6 +46,7 @@ const differences = (expected: Expected, ran: Played): readonly string[] => {
     ['outcome', expected.outcome, failed?.code ?? 'answer', expected.outcome === (failed?.code ?? 'answer')],
     ['most ms', expected.withinMs, ms, ms <= expected.withinMs],
     ['least ms', notBeforeMs, ms, ms >= notBeforeMs],
+    ['an answer begun', true, begun, begun],
     ['micro-dollars', expected.cost?.microUsd, cost.microUsd, is(expected.cost?.microUsd, cost.microUsd)],
     [
       'basis',

@@ -23,6 +23,7 @@ export interface Model {
   readonly wish: (wishes: Wishes) => void
   /** Resolved when an answer has begun that will not end. */
   readonly begun: Promise<void>
+  readonly hasBegun: () => boolean
   readonly stop: () => Promise<void>
 }
 
@@ -43,6 +44,7 @@ export const startModel = async (first: Wishes): Promise<Model> => {
   const urlOf = (mode: string): string => (isAnswering(mode) ? mocks[mode] : mocks.ok).url
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   let asked = 0
+  let hasBegun = false
 
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const [, mode = '', rest = '/'] = /^\/([\w-]+)(\/.*)?$/.exec(incoming.url ?? '') ?? []
@@ -54,6 +56,7 @@ export const startModel = async (first: Wishes): Promise<Model> => {
     if (isRefusal(mode)) return refuse(outgoing, mode, api)
     if (mode === 'stalls') {
       beginAnswer(api, outgoing)
+      hasBegun = true
       return begin()
     }
     forward(urlOf(mode), rest, Buffer.concat(chunks), incoming, outgoing)
@@ -69,6 +72,7 @@ export const startModel = async (first: Wishes): Promise<Model> => {
       wishes = next
     },
     begun,
+    hasBegun: () => hasBegun,
     stop: async () => {
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))

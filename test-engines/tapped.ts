@@ -16,7 +16,7 @@ export const tapped = (engine: Engine): { readonly engine: Engine; readonly hear
     engine: {
       ...engine,
       decode: record => {
-        records.push((JSON.stringify(record.json) ?? '').slice(0, 400))
+        records.push((JSON.stringify(record.json) ?? '').slice(0, 240))
         if (records.length > 5) records.shift()
         return engine.decode(record)
       },
