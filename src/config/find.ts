@@ -32,7 +32,7 @@ const find =
   }
 
 const remedy =
-  'Write one (README.md shows how), go to the folder that has one, or name it: --config FILE, or the variable ERRAND_CONFIG.'
+  'Let `errand init` write one, go to the folder that has one, or name it: --config FILE, or the variable ERRAND_CONFIG.'
 
 const read =
   (told: string, wasFound: boolean): TE.TaskEither<Mistakes, { readonly content: string; readonly file: string }> =>

@@ -9,7 +9,7 @@ import type { PriceOf } from '../engine/settings.ts'
 import { failure } from '../protocol/failure.ts'
 import type { Config, InstanceConfig, Mistakes } from './config.ts'
 import { isFolder } from './is-folder.ts'
-import { programOnPath } from './program.ts'
+import { shellWord, whereProgram } from './program.ts'
 import type { Surroundings } from './surroundings.ts'
 import { whyUnreadable } from './why-unreadable.ts'
 
@@ -18,7 +18,14 @@ export interface Loaded {
   readonly instance: Instance
   readonly priceOf: PriceOf
   /** What would make its turns fail, although it can be launched. */
-  readonly warnings: readonly string[]
+  readonly lacks: readonly Lack[]
+}
+
+export interface Lack {
+  /** For people: what, where, what to do. */
+  readonly sentence: string
+  /** The command that mends it, where there is one. */
+  readonly mend?: string
 }
 
 const graceMs = 1500
@@ -81,7 +88,7 @@ const load = async (
     instance: { ...facts, ...description, limits: config.limits, settings },
     priceOf: await loadPricer(settings),
     // One that is disabled starts nothing.
-    warnings: enabled ? await missing(config, engine, cli, where) : [],
+    lacks: enabled ? await missing(config, engine, cli, where) : [],
   }
 }
 
@@ -90,19 +97,34 @@ const missing = async (
   engine: Engine,
   [program = '']: readonly string[],
   where: Surroundings,
-): Promise<readonly string[]> => {
+): Promise<readonly Lack[]> => {
   const folder = await isFolder(cwd)()
-  const found = await programOnPath(program, where.environment)()
+  const found = await whereProgram(program, where.environment)()
+  const { install = 'Install it, or correct its path.' } = engine
   return [
     ...(folder
       ? []
-      : [`instances.${name}: there is no folder ${cwd}, so its turns will fail. Make it, or mend "cwd".`]),
-    ...(found
+      : [
+          {
+            sentence: `instances.${name}: there is no folder ${cwd}, so its turns will fail. Make it, or mend "cwd".`,
+            mend: `mkdir -p ${shellWord(cwd)}`,
+          },
+        ]),
+    ...(found !== undefined
       ? []
       : [
-          `instances.${name}: its program "${program}" is not found, so its turns will fail. ${engine.install ?? 'Install it, or correct its path.'}`,
+          {
+            sentence: `instances.${name}: its program "${program}" is not found, so its turns will fail. ${install}`,
+            ...commandIn(install),
+          },
         ]),
   ]
+}
+
+/** The command that a sentence such as `Install it with "npm install …"` names. */
+export const commandIn = (sentence: string): { readonly mend?: string } => {
+  const [, mend] = /"((?:npm|npx|pipx?|brew|cargo) [^"]+)"/.exec(sentence) ?? []
+  return mend === undefined ? {} : { mend }
 }
 
 const readInstructions = async (file: string): Promise<E.Either<string, string>> => {

@@ -39,10 +39,15 @@ const look = async (config: Config, one: InstanceConfig, where: Surroundings): P
   const loaded = await loadInstances(config, [one], where)()
   if (E.isLeft(loaded)) return { mistakes: loaded.left, warnings: [] }
   return {
-    mistakes: loaded.right.flatMap(({ warnings }) => warnings.map((what): Failure => failure('engine_cli', what))),
-    warnings: loaded.right.flatMap(one => (one.instance.enabled ? [...uncapped(one), ...unpriced(one)] : [])),
+    mistakes: loaded.right.flatMap(({ lacks }) =>
+      lacks.map(({ sentence }): Failure => failure('engine_cli', sentence)),
+    ),
+    warnings: loaded.right.flatMap(one => (one.instance.enabled ? unwise(one) : [])),
   }
 }
+
+/** What is no mistake, but costs more than its owner may think. */
+export const unwise = (one: Loaded): readonly string[] => [...uncapped(one), ...unpriced(one)]
 
 // More than one turn at once without a cap is told when budgets.json is read.
 const uncapped = ({ instance: { name, limits, concurrency } }: Loaded): readonly string[] =>
@@ -54,18 +59,26 @@ const uncapped = ({ instance: { name, limits, concurrency } }: Loaded): readonly
       ]
 
 // Tokens alone are priced by the model.
-const unpriced = ({ instance, priceOf }: Loaded): readonly string[] => {
-  const { name, limits, settings } = instance
-  const { engine, model } = settings
+const unpriced = (one: Loaded): readonly string[] => {
+  const { name, limits, settings } = one.instance
   const limited = [limits.budget?.microUsd, limits.total?.microUsd, limits.maxTurnMicroUsd].some(
     usd => usd !== undefined,
   )
-  if (!limited || engine.provider === undefined || engine.tellsUsd === true) return []
-  if (priceOf(sample, model) !== 'unknown') return []
+  if (!limited || pricedBy(one) !== 'nobody') return []
+  const { model } = settings
   return [
     `instances.${name}: ${model === undefined ? 'no model is named' : `no price of "${model}" is known`}, so unless its CLI tells one ` +
       'what its turns cost is unknown, and each is charged with all that it holds. Set "model", "price", or limits in tokens or turns.',
   ]
+}
+
+/** Who knows what a turn costs: budgets.json, the CLI, a price list; or nobody, for this model. */
+export const pricedBy = ({ instance, priceOf }: Loaded): 'budgets.json' | 'the CLI' | 'the price list' | 'nobody' => {
+  const { engine, model, price } = instance.settings
+  if (price !== undefined) return 'budgets.json'
+  // A program that is no provider's CLI costs what it reports, else nothing.
+  if (engine.tellsUsd === true || engine.output === 'text') return 'the CLI'
+  return priceOf(sample, model) === 'unknown' ? 'nobody' : 'the price list'
 }
 
 const sample = { inputTokens: 1, outputTokens: 1 }

@@ -89,7 +89,11 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
         pid: state.where.pid,
       }))
     },
-    warnings: [...state.config.warnings, ...shortSecret(state), ...loaded.flatMap(({ warnings }) => warnings)],
+    warnings: [
+      ...state.config.warnings,
+      ...shortSecret(state),
+      ...loaded.flatMap(({ lacks }) => lacks.map(({ sentence }) => sentence)),
+    ],
     stopWhenIdle: async () => {
       // Until then it may take over what a talk of others needs; and what it takes over last ends too.
       await endIdle()

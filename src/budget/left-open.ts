@@ -1,0 +1,48 @@
+import type * as TE from 'fp-ts/lib/TaskEither.js'
+import * as t from 'io-ts/lib/index.js'
+import type { ProcessId } from '../process/process-id.ts'
+import type { Failure } from '../protocol/failure.ts'
+import { countColumn, textColumn } from '../store/columns.ts'
+import type { Store } from '../store/store.ts'
+
+/** A turn that has begun and is not done. */
+export interface LeftOpen {
+  readonly turn: string
+  readonly instance: string
+  readonly process?: Pick<ProcessId, 'pid' | 'startTime'>
+}
+
+/** What these hosts have open. Changes nothing, unlike what cleans up after them (`recover.ts`). */
+export const leftOpen = (store: Store, owners: readonly string[]): TE.TaskEither<Failure, readonly LeftOpen[]> =>
+  store.read(sql =>
+    sql
+      .all(
+        openRow,
+        `SELECT turn, instance, pid, startTime FROM turns
+         WHERE state IN ('running', 'ending') AND owner IN (SELECT value FROM json_each(?)) ORDER BY number`,
+        JSON.stringify(owners),
+      )
+      .map(({ turn, instance, pid, startTime }) => ({
+        turn,
+        instance,
+        ...(pid === undefined || startTime === undefined ? {} : { process: { pid, startTime } }),
+      })),
+  )
+
+/** The latest moment that the store knows of; in the future where the clock was set back. */
+export const latestMomentMs = (store: Store): TE.TaskEither<Failure, number | undefined> =>
+  store.read(
+    sql =>
+      sql.one(
+        t.partial({ latestMs: countColumn }),
+        `SELECT max(atMs) AS latestMs FROM (
+           SELECT max(createdAtMs) AS atMs FROM turns UNION ALL SELECT max(startedAtMs) FROM turns
+           UNION ALL SELECT max(endedAtMs) FROM turns UNION ALL SELECT max(createdAtMs) FROM credits
+           UNION ALL SELECT max(startedAtMs) FROM hosts)`,
+      )?.latestMs,
+  )
+
+const openRow = t.intersection([
+  t.type({ turn: textColumn, instance: textColumn }),
+  t.partial({ pid: countColumn, startTime: textColumn }),
+])
