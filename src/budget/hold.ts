@@ -66,16 +66,20 @@ const drop = (sql: Sql, { turn }: Entry, refusal: Failure): E.Either<Failure, ne
   return E.left(refusal)
 }
 
-const takeHold = (sql: Sql, { turn, instance }: Entry, hold: Allowance, windows: Windows, nowMs: number): void => {
+const takeHold = (sql: Sql, entry: Entry, hold: Allowance, windows: Windows, nowMs: number): void => {
+  const { turn, instance, timeoutMs = Number.POSITIVE_INFINITY, latestEndMs = Number.POSITIVE_INFINITY } = entry
+  const deadlineAtMs = Math.min(nowMs + timeoutMs, latestEndMs)
   addHold(sql, instance, windows, hold)
   sql.run(
-    `UPDATE turns SET state = 'running', startedAtMs = ?, day = ?, month = ?, heldMicroUsd = ?, heldTokens = ?
+    `UPDATE turns SET state = 'running', startedAtMs = ?, day = ?, month = ?, heldMicroUsd = ?, heldTokens = ?,
+       deadlineAtMs = ?
      WHERE turn = ?`,
     nowMs,
     windows.day,
     windows.month,
     hold.microUsd ?? null,
     hold.tokens ?? null,
+    Number.isFinite(deadlineAtMs) ? deadlineAtMs : null,
     turn,
   )
 }

@@ -22,6 +22,9 @@ export interface Entry {
   readonly tokenDigest: string
   readonly limits: Limits
   readonly maxTurnsPerRoot: number
+  /** How long it may run, and when it must be over in any case: the earlier is its deadline. Without either it has none. */
+  readonly timeoutMs?: number
+  readonly latestEndMs?: number
 }
 
 /** `running`: the money is held, go. `waiting`: recorded, for a slot or for held money. */
@@ -57,6 +60,19 @@ export interface ProvedTurn {
   readonly instance: string
   readonly depth: number
   readonly owner: string
+  /** When its time is up. */
+  readonly deadlineAtMs?: number
+}
+
+/** A turn among those of its root. */
+export interface Relative {
+  readonly turn: string
+  readonly parent?: string
+  readonly instance: string
+  readonly owner: string
+  readonly state: 'waiting' | 'running' | 'ending' | 'done'
+  /** `success` or the code, once it is done. */
+  readonly outcome?: string
 }
 
 /** A turn that its host left open, and the process to look for. */
@@ -92,6 +108,8 @@ export interface Ledger {
   readonly proved: (tokenDigest: string) => TE.TaskEither<Failure, ProvedTurn | undefined>
   /** Unfinished turns with this parent. */
   readonly children: (parent: string) => TE.TaskEither<Failure, readonly string[]>
+  /** All turns under the root of this one, itself too, oldest first; none where nobody knows it. */
+  readonly family: (turn: string) => TE.TaskEither<Failure, readonly Relative[]>
   /** Turns that these dead owners left open; waiting ones are dropped. */
   readonly abandoned: (owners: readonly string[]) => TE.TaskEither<Failure, readonly OpenTurn[]>
   /** Settles turns that their host left open: at the hold, or at what had been seen if that is more. */

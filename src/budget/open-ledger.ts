@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Failure } from '../protocol/failure.ts'
 import type { Sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
+import { familyOf } from './family.ts'
 import { enterTurn, holdTurn, stillWaits, verdictFor } from './hold.ts'
 import type { Entered, Ledger } from './ledger.ts'
 import { leaveLine, noteEnding, noteSeen, noteStarted, turnOfToken, unfinishedChildren } from './open-turns.ts'
@@ -48,6 +49,7 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     settle: ended => decided(sql => settleTurn(sql, ended, now())),
     proved: tokenDigest => store.read(sql => turnOfToken(sql, tokenDigest)),
     children: parent => store.read(sql => unfinishedChildren(sql, parent)),
+    family: turn => store.read(sql => familyOf(sql, turn)),
     abandoned: owners => store.write(sql => abandonedTurns(sql, owners)),
     settleAbandoned: turns => store.write(sql => settleAbandonedTurns(sql, turns, now())),
   }

@@ -44,7 +44,7 @@ export const noteEnding = (sql: Sql, turn: string): void => {
 export const turnOfToken = (sql: Sql, tokenDigest: string): ProvedTurn | undefined =>
   sql.one(
     provedTurn,
-    `SELECT turn, root, instance, depth, owner FROM turns WHERE tokenDigest = ? AND state = 'running'`,
+    `SELECT turn, root, instance, depth, owner, deadlineAtMs FROM turns WHERE tokenDigest = ? AND state = 'running'`,
     tokenDigest,
   )
 
@@ -57,10 +57,7 @@ export const unfinishedChildren = (sql: Sql, parent: string): readonly string[] 
     )
     .map(({ turn }) => turn)
 
-const provedTurn = t.type({
-  turn: textColumn,
-  root: textColumn,
-  instance: textColumn,
-  depth: countColumn,
-  owner: textColumn,
-})
+const provedTurn = t.intersection([
+  t.type({ turn: textColumn, root: textColumn, instance: textColumn, depth: countColumn, owner: textColumn }),
+  t.partial({ deadlineAtMs: countColumn }),
+])

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
+import type { ProvedTurn } from '../budget/ledger.ts'
 import type { TalkRequest } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { type Caller, operator } from './identity.ts'
@@ -10,8 +11,8 @@ export interface Admitted {
   readonly prompt: string
   readonly from: string
   readonly depth: number
-  /** The turn that it was made from, and the root of that. */
-  readonly parent?: { readonly turn: string; readonly root: string }
+  /** The turn that it was made from. */
+  readonly parent?: ProvedTurn
 }
 
 type Admitting = Pick<Instance, 'name' | 'enabled' | 'maxDepth' | 'peers'>
@@ -32,7 +33,7 @@ export const admit =
         prompt,
         from: fromInstance,
         depth,
-        ...(caller.kind === 'turn' ? { parent: { turn: caller.proved.turn, root: caller.proved.root } } : {}),
+        ...(caller.kind === 'turn' ? { parent: caller.proved } : {}),
       })),
     )
 

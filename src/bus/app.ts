@@ -2,20 +2,24 @@ import Router from '@koa/router'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import Koa, { type Context, type Middleware } from 'koa'
-import { failureEnvelope } from '../protocol/envelope.ts'
+import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { wantsEvents } from './accept.ts'
 import { answer } from './answer.ts'
 import { readBody } from './body.ts'
 import type { Bus } from './bus.ts'
+import { cancel } from './cancel.ts'
+import { eventStream } from './event-stream.ts'
 import { loopbackHost, noBrowser, type RequestHead } from './guards.ts'
 import { healthOf } from './health.ts'
 import { talk } from './talk.ts'
 
-/** The two routes of an instance. Whatever is asked, the answer is an envelope (or the health). */
+/** The routes of an instance. Whatever is asked, the answer is an envelope (or the health). */
 export const createApp = (bus: Bus): Koa => {
   const app = new Koa()
   const router = new Router({ strict: true, sensitive: true })
   router.post('/api/talk', guarded(bus), answerTalk(bus))
+  router.post('/api/turns/:turn/cancel', guarded(bus), answerCancel(bus))
   router.get('/api/health', guarded(bus), answerHealth(bus))
 
   // A response that breaks because its caller is gone is no news.
@@ -26,8 +30,10 @@ export const createApp = (bus: Bus): Koa => {
   return app
 }
 
-const refuse = (bus: Bus, ctx: Context, refusal: Failure): void =>
-  answer(ctx, failureEnvelope(refusal, { fromInstance: bus.instance.name, durationMs: 0 }))
+const refusal = ({ instance }: Bus, why: Failure): Envelope =>
+  failureEnvelope(why, { fromInstance: instance.name, durationMs: 0 })
+
+const refuse = (bus: Bus, ctx: Context, why: Failure): void => answer(ctx, refusal(bus, why))
 
 const headOf = (ctx: Context): RequestHead => ({ headers: ctx.req.headersDistinct, port: ctx.socket.localPort ?? 0 })
 
@@ -49,12 +55,24 @@ const answerTalk =
       if (!ctx.res.writableFinished) hangUp.abort()
     })
     const head = headOf(ctx)
+    const stream = wantsEvents(head) ? eventStream(ctx) : undefined
     const envelope = await talk(bus)({
       authorization: head.headers['authorization'] ?? [],
       body: readBody(ctx.req, ctx.res, head, bus.host.bodyLimitBytes),
       hungUp: hangUp.signal,
-    })()
+      tell: stream?.tell,
+    })().catch(tellBug(bus))
+    if (stream?.begun()) stream.end(envelope)
+    else answer(ctx, envelope)
+  }
+
+const answerCancel =
+  (bus: Bus): Middleware =>
+  async ctx => {
+    const envelope = await cancel(bus)(headOf(ctx).headers['authorization'] ?? [], String(ctx['params'].turn))()
     answer(ctx, envelope)
+    // What is asked for is well-formed, so it is not there.
+    if (!envelope.success && envelope.errorCode === 'invalid_request') ctx.status = 404
   }
 
 const answerHealth =
@@ -67,7 +85,7 @@ const wrongRoute =
   (bus: Bus, router: Router): Middleware =>
   ctx => {
     const methods = router.match(ctx.path, ctx.method).path.flatMap(layer => layer.methods)
-    const routes = 'the routes are POST /api/talk and GET /api/health.'
+    const routes = 'the routes are POST /api/talk, POST /api/turns/TURN/cancel and GET /api/health.'
     if (methods.length === 0) {
       refuse(bus, ctx, failure('invalid_request', `There is no such route; ${routes}`))
       ctx.status = 404
@@ -85,7 +103,13 @@ const catchAll =
     try {
       await next()
     } catch (error) {
-      bus.host.log('bug', { error: error instanceof Error ? error.stack : String(error) }, 'error')
-      refuse(bus, ctx, failure('internal_error', 'Something went wrong inside the bus; its log says what.'))
+      answer(ctx, tellBug(bus)(error))
     }
+  }
+
+const tellBug =
+  (bus: Bus) =>
+  (error: unknown): Envelope => {
+    bus.host.log('bug', { error: error instanceof Error ? error.stack : String(error) }, 'error')
+    return refusal(bus, failure('internal_error', 'Something went wrong inside the bus; its log says what.'))
   }

@@ -4,13 +4,24 @@ import type { Allowance } from '../budget/budget.ts'
 import type { Entry } from '../budget/ledger.ts'
 import { retryBusyAfterMs } from '../budget/sentences.ts'
 import { endedBy } from '../engine/reasons.ts'
+import { after } from '../engine/timer.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
+import { inheritedDeadline } from './deadline.ts'
 import type { Host, LiveTalk } from './host.ts'
 import { type NewTurn, newTurn } from './identity.ts'
 import type { Instance } from './instance.ts'
+import type { Tell } from './progress.ts'
 import type { Ticket } from './queue.ts'
+
+/** Who waits for the answer of a talk. */
+export interface Waiter {
+  /** Aborts when the caller is gone. */
+  readonly hungUp: AbortSignal
+  /** Set where the caller follows its talk. */
+  readonly tell?: Tell | undefined
+}
 
 /** A turn with its money held and its slot taken; `done` frees the slot. */
 export interface HeldTurn extends NewTurn {
@@ -26,30 +37,37 @@ const moneyPollMs = 50
 
 /** Waits, as far as the rules allow it, for a slot and for money; then both are this talk's. */
 export const hold =
-  (bus: Bus, hungUp: AbortSignal) =>
+  (bus: Bus, { hungUp, tell }: Waiter) =>
   (talk: Admitted): TE.TaskEither<Failure, HeldTurn> =>
   async () => {
     const refusal = refusalNow(bus)
     if (refusal) return E.left(refusal)
 
     const turn = newTurn()
-    const entry = entryOf(bus, talk, turn)
+    const deadline = inheritedDeadline(talk, bus.host.now())
+    const entry = entryOf(bus, talk, turn, deadline?.atMs)
     const ending = new AbortController()
     const end = (why: Failure): void => ending.abort(why)
     const onHangUp = (): void => end(failure('cancelled', 'The caller hung up.'))
     if (hungUp.aborted) return E.left(failure('cancelled', 'The caller hung up.'))
     hungUp.addEventListener('abort', onHangUp, { once: true })
+    const clock = deadline && after(deadline.leftMs, () => end(deadline.why))
+    clock?.start()
     const ticket = bus.queue.join()
-    const live: LiveTalk = { turn: turn.turn, instance: bus.instance.name, end }
+    const over = Promise.withResolvers<void>()
+    const live: LiveTalk = { turn: turn.turn, instance: bus.instance.name, end, over: over.promise }
     bus.host.live.set(turn.turn, live)
 
     const forget = (): void => {
+      clock?.stop()
       hungUp.removeEventListener('abort', onHangUp)
       bus.host.live.delete(turn.turn)
+      over.resolve()
     }
+    const accepted = (): void => tell?.({ kind: 'accepted', turn: entry.turn, root: entry.root, depth: entry.depth })
     let release: (() => void) | undefined
     try {
-      const entered = await enterLine(bus, entry, ticket, ending.signal)
+      const entered = await enterLine(bus, entry, ticket, ending.signal, accepted)
       if (E.isLeft(entered)) return entered
       release = ticket.take()
       live.runningSinceMs = bus.host.now()
@@ -78,7 +96,12 @@ const refusalNow = ({ host, instance, queue, stopping }: Bus): Failure | undefin
     : undefined
 }
 
-const entryOf = ({ host, instance }: Bus, talk: Admitted, { turn, tokenDigest }: NewTurn): Entry => ({
+const entryOf = (
+  { host, instance }: Bus,
+  talk: Admitted,
+  { turn, tokenDigest }: NewTurn,
+  latestEndMs: number | undefined,
+): Entry => ({
   turn,
   root: talk.parent?.root ?? turn,
   ...(talk.parent ? { parent: talk.parent.turn } : {}),
@@ -91,6 +114,8 @@ const entryOf = ({ host, instance }: Bus, talk: Admitted, { turn, tokenDigest }:
   tokenDigest,
   limits: instance.limits,
   maxTurnsPerRoot: instance.maxTurnsPerRoot,
+  timeoutMs: instance.settings.timeoutMs,
+  ...(latestEndMs === undefined ? {} : { latestEndMs }),
 })
 
 /** The first try records it where it must wait; later ones are made when the line has changed, or money may be free. */
@@ -99,9 +124,11 @@ const enterLine = async (
   entry: Entry,
   ticket: Ticket,
   ended: AbortSignal,
+  accepted: () => void,
 ): Promise<E.Either<Failure, Allowance>> => {
   const first = await host.ledger.enter(entry, ticket.isNext())()
   if (E.isLeft(first)) return first
+  accepted()
   if (first.right.state === 'running') return E.right(first.right.allowance)
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(tooLong(instance)), instance.queueTimeoutMs).unref()

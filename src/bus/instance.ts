@@ -18,6 +18,8 @@ export interface Instance {
   readonly queueLimit: number
   readonly queueTimeoutMs: number
   readonly maxTurnsPerRoot: number
+  /** How long a turn may say nothing outside of a tool call; absent, as long as its `timeoutMs`. */
+  readonly idleTimeoutMs?: number
   readonly limits: Limits
   readonly settings: EngineSettings
 }

@@ -2,34 +2,38 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Json } from '../protocol/decode.ts'
-import { decodeTalkRequest, type Envelope, failureEnvelope, type ReplyFacts } from '../protocol/envelope.ts'
+import {
+  capabilitiesFor,
+  decodeTalkRequest,
+  type Envelope,
+  failureEnvelope,
+  type ReplyFacts,
+  type TalkRequest,
+} from '../protocol/envelope.ts'
 import type { Failure } from '../protocol/failure.ts'
 import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
-import { hold } from './hold.ts'
+import { hold, type Waiter } from './hold.ts'
 import { replyOf, settle } from './settle.ts'
 import { runTurn } from './turn.ts'
 
 /** A talk as it is heard: nothing of its body is read before its sender is known. */
-export interface Heard {
+export interface Heard extends Waiter {
   readonly authorization: readonly string[]
   readonly body: TE.TaskEither<Failure, Json>
-  /** Aborts when the caller is gone. */
-  readonly hungUp: AbortSignal
 }
 
 /** The whole of a talk: admit (authenticate → decode → depth → peer) → hold → run → settle → reply. */
 export const talk =
   (bus: Bus) =>
   (heard: Heard): T.Task<Envelope> => {
-    const heardAtMs = bus.host.now()
-    const facts = (): ReplyFacts => ({ fromInstance: bus.instance.name, durationMs: bus.host.now() - heardAtMs })
+    const { facts, hear } = answering(bus)
     return pipe(
-      admitted(bus, heard),
-      TE.chain(hold(bus, heard.hungUp)),
+      admitted(bus, heard, hear),
+      TE.chain(hold(bus, heard)),
       TE.matchE(refuse(bus, facts), turn =>
         pipe(
-          runTurn(bus, turn),
+          runTurn(bus, turn, heard.tell),
           T.chain(report =>
             pipe(
               settle(bus, turn, report),
@@ -41,11 +45,30 @@ export const talk =
     )
   }
 
-const admitted = (bus: Bus, { authorization, body }: Heard): TE.TaskEither<Failure, Admitted> =>
+const admitted = (
+  bus: Bus,
+  { authorization, body }: Heard,
+  hear: (talk: TalkRequest) => TalkRequest,
+): TE.TaskEither<Failure, Admitted> =>
   pipe(
     bus.authenticate(authorization),
-    TE.chain(caller => pipe(body, TE.chainEitherK(decodeTalkRequest), TE.chainEitherK(admit(bus.instance, caller)))),
+    TE.chain(caller =>
+      pipe(body, TE.chainEitherK(decodeTalkRequest), TE.map(hear), TE.chainEitherK(admit(bus.instance, caller))),
+    ),
   )
+
+/** What every answer says of the talk: how long it took, and in terms that its caller knows, once those were heard. */
+const answering = ({ host, instance }: Bus) => {
+  const heardAtMs = host.now()
+  let capabilities = capabilitiesFor([])
+  return {
+    hear: (talk: TalkRequest): TalkRequest => {
+      capabilities = capabilitiesFor(talk.capabilities ?? [])
+      return talk
+    },
+    facts: (): ReplyFacts => ({ fromInstance: instance.name, durationMs: host.now() - heardAtMs, capabilities }),
+  }
+}
 
 /** Refusals are told and logged; they are no turns. */
 const refuse =

@@ -8,19 +8,23 @@ import { failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
 import type { HeldTurn } from './hold.ts'
+import { type Tell, type Telling, tellingTo } from './progress.ts'
 
 /** Runs the engine for a held turn, and keeps its row true while it runs. It cannot fail: the report says what happened. */
 export const runTurn =
-  (bus: Bus, turn: HeldTurn): T.Task<TurnReport> =>
+  (bus: Bus, turn: HeldTurn, tell?: Tell): T.Task<TurnReport> =>
   async () => {
     const { host, instance } = bus
+    const telling = tell && tellingTo(tell)
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
     try {
-      return await run(requestOf(bus, turn))()
+      return await run(requestOf(bus, turn, telling))()
     } catch (error) {
       // A bug, but money is held: the turn is settled like any other, at its hold.
       host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
       return broken
+    } finally {
+      telling?.end()
     }
   }
 
@@ -30,8 +34,13 @@ const broken: TurnReport = {
   tokens: 0,
 }
 
-const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn): RunRequest => {
+const requestOf = (
+  bus: Bus,
+  { turn, token, talk, allowance, ended }: HeldTurn,
+  telling: Telling | undefined,
+): RunRequest => {
   const { host, instance } = bus
+  const seen = noteSeen(bus, turn)
   return {
     settings: instance.settings,
     prompt: talk.prompt,
@@ -48,9 +57,17 @@ const requestOf = (bus: Bus, { turn, token, talk, allowance, ended }: HeldTurn):
     binFolder: host.binFolder,
     cancel: ended,
     now: host.now,
-    onStarted: process => void note(bus, 'started', host.ledger.started(turn, process)),
-    onSeen: noteSeen(bus, turn),
+    onStarted: process => {
+      telling?.started()
+      void note(bus, 'started', host.ledger.started(turn, process))
+    },
+    onSeen: (microUsd, tokens) => {
+      telling?.spent(microUsd, tokens)
+      seen(microUsd, tokens)
+    },
     onEnding: () => note(bus, 'ending', host.ledger.ending(turn)),
+    ...(telling === undefined ? {} : { onEvent: telling.event }),
+    ...(instance.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: instance.idleTimeoutMs }),
   }
 }
 

@@ -27,6 +27,7 @@ const instance = strict(
     enabled: m.flag,
     port: m.port,
     timeout: m.someDuration,
+    idleTimeout: m.someDuration,
     concurrency: m.atOnce,
     queue: m.waiting,
     queueTimeout: m.duration,

@@ -37,6 +37,7 @@ export const fillInstance = (
     env: text.env ?? [],
     timeoutMs: durationMs(text.timeout ?? '') ?? defaultTimeoutMs,
     lineLimitBytes: sizeBytes(text.lineLimit) ?? defaultLineLimitBytes,
+    ...idleTimeoutOf(text),
     ...(text.description === undefined ? {} : { description: text.description }),
     ...(text.model === undefined ? {} : { model: text.model }),
     ...(text.access === undefined ? {} : { access: text.access }),
@@ -58,6 +59,11 @@ const limitsOf = (text: InstanceText, total: Budget | undefined): Limits => ({
   ...(text.maxTurnUsd === undefined ? {} : { maxTurnMicroUsd: limitMicroUsd(text.maxTurnUsd) }),
   ...(text.maxTurnTokens === undefined ? {} : { maxTurnTokens: text.maxTurnTokens }),
 })
+
+const idleTimeoutOf = ({ idleTimeout }: InstanceText): { readonly idleTimeoutMs?: number } => {
+  const idleTimeoutMs = durationMs(idleTimeout ?? '')
+  return idleTimeoutMs === undefined ? {} : { idleTimeoutMs }
+}
 
 // A bare name is looked for on PATH; what has a slash is a path.
 export const fromFolder = ([program = '', ...args]: readonly string[], folder: string): readonly string[] => [

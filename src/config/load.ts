@@ -83,9 +83,12 @@ const load = async (
   }
   const { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot } = config
   const facts = { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot }
-  const description = config.description === undefined ? {} : { description: config.description }
+  const more = {
+    ...(config.description === undefined ? {} : { description: config.description }),
+    ...(config.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: config.idleTimeoutMs }),
+  }
   return {
-    instance: { ...facts, ...description, limits: config.limits, settings },
+    instance: { ...facts, ...more, limits: config.limits, settings },
     priceOf: await loadPricer(settings),
     // One that is disabled starts nothing.
     lacks: enabled ? await missing(config, engine, cli, where) : [],

@@ -10,6 +10,15 @@ export const protocolVersion = 1
 /** What every process of this version does; only behaviour that is implemented is named. */
 export const capabilities = ['structured-errors', 'retryable-errors'] as const
 
+/** Behaviour that was added: a reply names it to those alone who named it. */
+export const addedCapabilities = ['progress-events'] as const
+
+/** What a reply lists to a caller that listed these. */
+export const capabilitiesFor = (sent: readonly string[]): readonly string[] => [
+  ...capabilities,
+  ...addedCapabilities.filter(added => sent.includes(added)),
+]
+
 /** A talk as it crosses the bus; the legacy shape has the first three fields alone. Unknown fields are ignored. */
 export interface TalkRequest {
   readonly fromInstance: string
@@ -61,18 +70,19 @@ export interface FailureEnvelope extends EnvelopeBase {
 /** What every talk is answered with (protocol, "Response Shape"). */
 export type Envelope = SuccessEnvelope | FailureEnvelope
 
-/** Who answers, and how long it took. */
+/** Who answers, how long it took, and what of the protocol's additions the caller knows. */
 export interface ReplyFacts {
   readonly fromInstance: string
   readonly durationMs: number
+  readonly capabilities?: readonly string[]
   readonly ext?: ReplyExt
 }
 
-const base = ({ fromInstance, durationMs, ext }: ReplyFacts): EnvelopeBase => ({
+const base = ({ fromInstance, durationMs, ext, ...facts }: ReplyFacts): EnvelopeBase => ({
   fromInstance,
   durationMs: Math.max(0, Math.round(durationMs)),
   protocolVersion,
-  capabilities,
+  capabilities: facts.capabilities ?? capabilities,
   ...(ext === undefined || Object.keys(ext).length === 0 ? {} : { ext }),
 })
 

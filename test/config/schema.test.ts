@@ -79,6 +79,7 @@ const keysOfInstance: Readonly<
     good: ['90s', '10m', '1h', '500ms', '2d', '1.5h', '0.001s'],
     bad: ['10', 10, '0s', '0.0m', '10 m', '10min', '-1s', '', '1.2345s', '1234567890s'],
   },
+  idleTimeout: { good: ['90s', '10m'], bad: [10, '0s', 'never', null] },
   concurrency: { good: [1, 1000], bad: [0, 1001, 1.5, '1'] },
   queue: { good: [0, 256, 100000], bad: [-1, 100001, '5'] },
   queueTimeout: { good: ['0s', '10m'], bad: [0, 'soon'] },
