@@ -19,6 +19,9 @@ export interface Usage {
  *
  * A `result` that is ok and has an empty `text` means what the `text` events said since the last `tool`: some CLIs do not
  * repeat their answer at the end.
+ *
+ * A `result` with `mayGoOn` is the end of a step after which some CLIs go on by themselves, such as with a compaction: the
+ * CLI is not hurried, and it counts as the end only where the CLI has then ended without a signal.
  */
 export type EngineEvent =
   | { readonly kind: 'session'; readonly id: string }
@@ -54,11 +57,12 @@ export type EngineEvent =
       readonly reason?: string | undefined
     }
   /** The end of the turn. Without a text of its own (`''`), the answer is what was said last. */
-  | { readonly kind: 'result'; readonly ok: true; readonly text: string }
+  | { readonly kind: 'result'; readonly ok: true; readonly text: string; readonly mayGoOn?: boolean }
   | {
       readonly kind: 'result'
       readonly ok: false
       readonly error: string
       readonly status?: number | undefined
       readonly type?: string | undefined
+      readonly mayGoOn?: boolean
     }

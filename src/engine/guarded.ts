@@ -120,6 +120,7 @@ const isEvent = (value: unknown): value is EngineEvent => {
         isAbsentOr(isText, value['reason'])
       )
     case 'result':
+      if (!isAbsentOr(isFlag, value['mayGoOn'])) return false
       return value['ok'] === true
         ? isText(value['text'])
         : value['ok'] === false &&

@@ -34,7 +34,7 @@ export const judge = (over: Over): TurnReport => {
   const seen = tally.seen()
   const { spend, whole } = accountOf(tally.spend(), logged?.spend())
   const fault = hearing.fault()
-  const result = seen.result
+  const result = resultOf(over)
   const said = output === 'text' ? hearing.text() : seen.lastText
   const cut = ending.signalled()
   const ours = oursOf(over)
@@ -83,12 +83,18 @@ const partialChars = 64 * 1024
 const oursOf = ({ ending, hearing }: Over): ReturnType<Ending['reasons']> =>
   ending.signalled() && !hearing.resultInTime() ? ending.reasons() : {}
 
+// After a step that may go on, a CLI that was cut may have been in the middle of the next one.
+const resultOf = ({ tally, ending, exit }: Over): ReturnType<Tally['seen']>['result'] => {
+  const { result } = tally.seen()
+  return result?.mayGoOn === true && (ending.signalled() || exit.signal !== undefined) ? undefined : result
+}
+
 // One that is stuck waits for an answer that nobody gives: what it asked last was refused, and cost nothing.
 const isComplete = (over: Over): boolean => {
   const { tooLong, broken } = over.hearing.fault()
   const isCut =
     over.ending.signalled() || over.exit.signal !== undefined || tooLong !== undefined || broken !== undefined
-  return !isCut || over.tally.seen().result !== undefined || oursOf(over).stuck !== undefined
+  return !isCut || resultOf(over) !== undefined || oursOf(over).stuck !== undefined
 }
 
 const strayed = ({ resume, settings }: RunRequest, opened: string | undefined): { readonly strayed?: Failure } => {
