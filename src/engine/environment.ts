@@ -25,7 +25,7 @@ export const environmentOf = (sources: EnvironmentSources): Readonly<Record<stri
   const fromHost = Object.entries(host).flatMap(([name, value]) =>
     value !== undefined && passes(name, engineNames, instanceNames) ? [[name, value] as const] : [],
   )
-  const all: Record<string, string> = { ...Object.fromEntries(fromHost), ...command, ...turn }
+  const all: Record<string, string> = { ...noBrowser, ...Object.fromEntries(fromHost), ...command, ...turn }
   all['ERRAND_TURN'] = [host['ERRAND_TURN'], turn.ERRAND_TURN].filter(mark => mark).join(':')
   all['PATH'] = pathWith(all['PATH'] || defaultPath, binFolder)
   delete all['ERRAND_SECRET']
@@ -35,8 +35,8 @@ export const environmentOf = (sources: EnvironmentSources): Readonly<Record<stri
 
 const passes = (name: string, engineNames: readonly string[], instanceNames: readonly string[]): boolean => {
   if (ours.has(name)) return false
-  if (isNamed(name, allowed) || isNamed(name, instanceNames)) return true
-  return isNamed(name, engineNames) && !nesting.has(name)
+  if (isNamed(name, instanceNames)) return true
+  return (isNamed(name, allowed) && !isNamed(name, desktop)) || (isNamed(name, engineNames) && !isNamed(name, nesting))
 }
 
 const isNamed = (name: string, patterns: readonly string[]): boolean =>
@@ -55,18 +55,24 @@ const allowed = [
 // The secret and the turn of whoever started the bus; a turn has its own, or none.
 const ours = new Set(['ERRAND_SECRET', 'ERRAND_TOKEN', 'ERRAND_TURN', 'ERRAND_CONFIG', 'ERRAND_REPORT'])
 
-// By these a CLI recognises that it runs inside another one, and refuses or behaves otherwise. An engine's prefix must not
-// let them in; an instance that names one means it.
-const nesting = new Set([
-  ...[
-    'CLAUDECODE',
-    'CLAUDE_CODE_ENTRYPOINT',
-    'CLAUDE_CODE_SSE_PORT',
-    'CLAUDE_CODE_SESSION_ID',
-    'CLAUDE_CODE_CHILD_SESSION',
-  ],
-  ...['CODEX_SANDBOX', 'CODEX_SANDBOX_NETWORK_DISABLED', 'CODEX_THREAD_ID', 'GEMINI_CLI', 'OPENCODE', 'QWEN_CODE'],
-])
+// A login that opens a browser waits for a person who is not there. Openers ask for BROWSER where they see no desktop, and
+// some CLIs for NO_BROWSER; no display is passed either.
+const noBrowser = { BROWSER: 'true', NO_BROWSER: 'true' }
+
+const desktop = ['XDG_CURRENT_DESKTOP', 'XDG_SESSION_*', 'XDG_MENU_PREFIX', 'XDG_ACTIVATION_TOKEN']
+
+// By these a CLI recognises that it runs inside another one, or inside an editor, and refuses or behaves otherwise. An
+// engine's prefix must not let them in; an instance that names one means it.
+const nesting = [
+  ...['CLAUDECODE', 'CLAUDE_CODE_ENTRYPOINT', 'CLAUDE_CODE_SSE_PORT', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_CODE_REMOTE*'],
+  ...['CLAUDE_CODE_CHILD_SESSION', 'CLAUDE_CODE_AGENT*', 'CLAUDE_AGENT*', 'CLAUDE_SESSION_*', 'CLAUDE_PID'],
+  ...['CODEX_SANDBOX*', 'CODEX_THREAD_ID', 'CODEX_INTERNAL_*', 'GEMINI_CLI', 'GEMINI_CLI_IDE_*', 'GEMINI_CLI_SURFACE'],
+  ...['QWEN_CODE', 'QWEN_CODE_CLI', 'QWEN_CODE_IDE_*', 'QWEN_CODE_SESSION_ID', 'QWEN_CODE_PROMPT_ID'],
+  ...['QWEN_CODE_PROJECT_DIR', 'QWEN_CODE_LAUNCHER_PID', 'QWEN_CODE_ENTRYPOINT', 'QWEN_CODE_SERVE*'],
+  ...['OPENCODE', 'OPENCODE_PID', 'OPENCODE_CLIENT', 'OPENCODE_SERVER_*', 'OPENCODE_WORKSPACE_ID', 'OPENCODE_ROUTE'],
+  ...['OPENCODE_EDITOR_SSE_PORT', 'COPILOT_CLI', 'COPILOT_CLI_*', 'COPILOT_AGENT*', 'AI_AGENT'],
+  ...['PI_CODING_AGENT', 'PI_SESSION_*', 'PI_PROVIDER', 'PI_MODEL', 'PI_REASONING_LEVEL'],
+]
 
 const defaultPath = ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
 

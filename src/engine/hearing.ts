@@ -6,12 +6,13 @@ import type { Guarded } from './guarded.ts'
 import { readRecords } from './records.ts'
 import { sayBytes } from './sentence.ts'
 import type { EngineSettings } from './settings.ts'
-import type { Tally } from './tally.ts'
 import { readText } from './text-output.ts'
 
-/** Everything that a turn has said on stdout. */
+/** Everything that a turn has said on stdout, and the lines of stderr that its engine understands. */
 export interface Hearing {
   readonly push: (chunk: Uint8Array) => void
+  /** A line of stderr. */
+  readonly errorLine: (line: string) => void
   /** The stream has ended; resolved when the last of it was heard. */
   readonly end: () => Promise<void>
   readonly close: () => void
@@ -26,8 +27,13 @@ export interface Hearing {
 }
 
 export interface Listeners {
-  /** After each record, and after each event of another source. */
+  readonly event: (event: EngineEvent) => void
+  /** After all events of a record or a line. */
   readonly heard: () => void
+  /** A record came, whatever it says. */
+  readonly record: () => void
+  /** What is no record. */
+  readonly noise: (bytes: Uint8Array) => void
   /** The engine failed, or a record is too long: there is no answer to wait for. */
   readonly fault: () => void
   readonly result: () => void
@@ -35,7 +41,7 @@ export interface Listeners {
   readonly busy: (busy: boolean) => void
 }
 
-export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, listeners: Listeners): Hearing => {
+export const hear = (settings: EngineSettings, engine: Guarded, listeners: Listeners): Hearing => {
   const { engine: of, lineLimitBytes } = settings
   let broken: Failure | undefined
   let tooLong: Failure | undefined
@@ -43,9 +49,9 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
   /** Of what is said in pieces: each may be short, and all of them longer than any string can be. */
   let saidLength = 0
 
-  const record = (json: Json, late: boolean): void => {
+  const take = (decoded: () => ReturnType<Guarded['decode']>, late: boolean): void => {
     if (broken !== undefined || tooLong !== undefined) return
-    const events = engine.decode(json)
+    const events = decoded()
     if (E.isLeft(events)) {
       if (inTime) return
       broken = events.left
@@ -53,7 +59,7 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
       return
     }
     for (const event of events.right) {
-      tally.add(event)
+      listeners.event(event)
       if (event.kind === 'tool') saidLength = 0
       if (event.kind === 'text') saidLength = (event.delta === true ? saidLength : 0) + event.text.length
     }
@@ -63,6 +69,11 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
       listeners.result()
     }
     listeners.heard()
+  }
+
+  const record = (json: Json, late: boolean): void => {
+    listeners.record()
+    take(() => engine.decode(json), late)
   }
 
   const overLimit = (what: string): void => {
@@ -82,11 +93,15 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
           tooLong: () => overLimit('one record'),
           isLate: listeners.isLate,
           busy: listeners.busy,
+          noise: listeners.noise,
         })
       : undefined
 
   return {
     push: chunk => (text ?? records)?.push(chunk),
+    errorLine: line => {
+      if (of.decodeError !== undefined) take(() => engine.decodeError(line), listeners.isLate())
+    },
     end: async () => records?.end(),
     close: () => records?.close(),
     text: () => text?.text() ?? '',
@@ -96,4 +111,4 @@ export const hear = (settings: EngineSettings, engine: Guarded, tally: Tally, li
   }
 }
 
-const isResult = (event: EngineEvent): boolean => event.kind === 'result'
+const isResult = (event: EngineEvent): boolean => event.kind === 'result' && event.mayGoOn !== true

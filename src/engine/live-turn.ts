@@ -1,34 +1,27 @@
-import type { EventEmitter } from 'node:events'
-import type { Readable } from 'node:stream'
 import { identify } from '../process/identity.ts'
 import { signalGroup } from '../process/signal.ts'
-import { type Ending, endingOf } from './ending.ts'
-import type { Guarded } from './guarded.ts'
+import type { Failure } from '../protocol/failure.ts'
+import { endingOf } from './ending.ts'
+import type { EngineEvent } from './engine.ts'
 import { hear } from './hearing.ts'
-import { judge } from './judge.ts'
+import { judge, needsLog } from './judge.ts'
+import { linesOf } from './lines.ts'
 import { tail } from './noise.ts'
+import type { Reason } from './outcome.ts'
 import { sweepSoon } from './reap.ts'
-import { endedBy, tooSlow } from './reasons.ts'
 import type { TurnReport } from './report.ts'
 import type { RunRequest } from './run-request.ts'
-import type { SpendReport } from './spend-report.ts'
+import { sessionAccount } from './session-account.ts'
+import type { Started } from './started.ts'
 import { drained, type Exit, endOf, exitOf } from './streams.ts'
 import { type Tally, tallyOf } from './tally.ts'
 import { after } from './timer.ts'
+import { watchClocks } from './watch-clocks.ts'
 import { watchSpend } from './watch-spend.ts'
 
-/** A process that has just been started, and what it was started for. */
-export interface Started {
-  readonly request: RunRequest
-  readonly engine: Guarded
-  readonly environment: Readonly<Record<string, string>>
-  readonly child: { readonly nodeChildProcess: EventEmitter; readonly stdout: Readable; readonly stderr: Readable }
-  readonly pid: number
-  readonly report: SpendReport | undefined
-}
-
 /** Listens to it until it has ended, or ends it; then judges. */
-export const follow = async ({ request, engine, environment, child, pid, report }: Started): Promise<TurnReport> => {
+export const follow = async (started: Started): Promise<TurnReport> => {
+  const { request, engine, environment, child, pid, report } = started
   const { settings, turnEnvironment } = request
   const { stdout, stderr } = child
   const leader = identify(pid)
@@ -36,11 +29,28 @@ export const follow = async ({ request, engine, environment, child, pid, report 
   const exited = exitOf(child.nodeChildProcess)
   let exit: Exit | undefined
   const ending = endingOf({ leader, mark, exited }, () => exit !== undefined, request.onEnding)
+  const endFor = (reason: Reason, why: Failure, graceMs = settings.graceMs): void => {
+    const isOurGuess = reason === 'overspent' || reason === 'stuck'
+    if (!isOurGuess || !hearing.resultInTime()) ending.begin(graceMs, { reason, why })
+  }
 
-  const tally = tallyOf(pricerOf(request), settings.model, request.resume)
+  const newTally = (): Tally => tallyOf(pricerOf(request), settings.model, request.resume)
+  const [tally, logged] = [newTally(), newTally()]
+  const watch = watchSpend(request, [tally, logged], why =>
+    endFor('overspent', why, Math.min(settings.graceMs, overspentGraceMs)),
+  )
+  const clocks = watchClocks(request, engine, endFor)
+  const count = (event: EngineEvent): void => {
+    tally.add(event)
+    tellHost(request, event)
+    clocks.event(event)
+  }
   const lingering = after(lingerMs, () => ending.begin(settings.graceMs))
-  const hearing = hear(settings, engine, tally, {
-    heard: () => watch(),
+  const hearing = hear(settings, engine, {
+    event: count,
+    heard: watch,
+    record: clocks.record,
+    noise: bytes => noise.push(bytes),
     fault: () => ending.begin(settings.graceMs),
     result: () => {
       if (exit === undefined) lingering.start()
@@ -48,33 +58,46 @@ export const follow = async ({ request, engine, environment, child, pid, report 
     isLate: ending.signalled,
     busy: busy => void (busy && exit === undefined ? stdout.pause() : stdout.resume()),
   })
-  const watch = watchSpend(request, tally, why => {
-    if (!hearing.resultInTime())
-      ending.begin(Math.min(settings.graceMs, overspentGraceMs), { reason: 'overspent', why })
+  const noise = linesOf(clocks.line)
+  const errorLines = linesOf(line => {
+    hearing.errorLine(line)
+    clocks.line(line)
   })
   const errors = tail()
   const ends = [endOf(stdout), endOf(stderr)]
-  stdout.on('data', hearing.push)
-  stderr.on('data', errors.add)
+  stdout.on('data', (chunk: Uint8Array) => {
+    hearing.push(chunk)
+    clocks.printed(noise.begun())
+  })
+  stderr.on('data', (chunk: Uint8Array) => {
+    errors.add(chunk)
+    errorLines.push(chunk)
+    clocks.printed(errorLines.begun())
+  })
   report?.follow(events => {
-    for (const event of events) tally.add(event)
+    for (const event of events) count(event)
     watch()
   })
-  const letGo = watchClock(request, tally, ending)
+  const account = sessionAccount(started, () => tally.seen().session)
+  const unfollow = account.follow(logged, watch)
   request.onStarted(leader)
 
   exit = await Promise.race([exited, ending.gaveUp])
-  letGo()
+  clocks.stop()
+  unfollow()
   lingering.stop()
   stdout.resume()
   signalGroup(leader, 'SIGKILL')
   await drained(ends, drainMs)
   for (const stream of [stdout, stderr]) stream.destroy()
   await hearing.end()
+  errorLines.end()
   report?.close()
   if (ending.signalled()) await ending.done()
   else sweepSoon(mark)
-  return judge({ request, engine, environment, exit, tally, hearing, stderr: errors.text(), ending })
+  const over = { request, engine, environment, exit, tally, hearing, stderr: errors.text(), ending }
+  const whole = needsLog(over) ? await account.read(newTally()) : undefined
+  return judge(whole === undefined ? over : { ...over, logged: whole })
 }
 
 // A CLI that lives on after its final result is not waited for.
@@ -87,17 +110,9 @@ const overspentGraceMs = 700
 const pricerOf = ({ settings: { price }, priceOf }: RunRequest): RunRequest['priceOf'] =>
   price !== undefined && 'perTurn' in price ? () => 0 : priceOf
 
-/** Ends the turn when its time is up or when it is cancelled. */
-const watchClock = ({ settings, cancel }: RunRequest, tally: Tally, ending: Ending): (() => void) => {
-  const { graceMs, timeoutMs } = settings
-  const clock = after(timeoutMs, () =>
-    ending.begin(graceMs, { reason: 'timedOut', why: tooSlow(timeoutMs, tally.seen()) }),
-  )
-  const onAbort = (): void => ending.begin(graceMs, { reason: 'cancelled', why: endedBy(cancel) })
-  clock.start()
-  cancel.addEventListener('abort', onAbort, { once: true })
-  return () => {
-    clock.stop()
-    cancel.removeEventListener('abort', onAbort)
-  }
+// Whoever watches must not be able to break a turn.
+const tellHost = ({ onEvent }: RunRequest, event: EngineEvent): void => {
+  try {
+    onEvent?.(event)
+  } catch {}
 }

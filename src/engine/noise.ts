@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util'
-
 /** The end of a stream that nobody reads as a whole. */
 export interface Tail {
   readonly add: (bytes: Uint8Array) => void
@@ -46,8 +44,15 @@ export const noiseTail = (): Tail => {
 
 const keptBytes = 16 * 1024
 
-// Line ends are kept, so that a classifier can look at lines.
-const plain = (text: string): string =>
-  stripVTControlCharacters(text.replaceAll(/\r\n?/g, '\n')).replaceAll(/[^\P{Cc}\n\t]/gu, '')
+/** Without terminal escapes and control bytes. Line ends are kept, so that a classifier can look at lines. */
+export const plain = (text: string): string =>
+  text
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(escapes, '')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+
+// Each alternative stops at the next escape, so that a text of nothing else is read once.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const escapes = /[\u001b\u009b](?:\][^\u0007\u001b\n]*(?:\u0007|\u001b\\)|\[?[0-?]*[ -/]*[@-~])/g
 
 const newline = 0x0a

@@ -1,6 +1,5 @@
 import { type Failure, failure } from '../protocol/failure.ts'
 import { sayDuration } from './sentence.ts'
-import type { Seen } from './tally.ts'
 
 /** The failure that something was ended with: the reason of the abort, if that is one. */
 export const endedBy = (ended: AbortSignal): Failure => {
@@ -11,9 +10,8 @@ export const endedBy = (ended: AbortSignal): Failure => {
 const isFailure = (why: unknown): why is Failure =>
   typeof why === 'object' && why !== null && 'code' in why && 'sentence' in why
 
-/** A CLI that tries again and again says so, and that is worth more than the time that it took. */
-export const tooSlow = (timeoutMs: number, { retry }: Pick<Seen, 'retry'>): Failure<'timeout'> => {
-  const why = [retry?.status, retry?.reason].filter(part => part !== undefined && part !== '').join(' ')
-  const trying = retry === undefined ? '' : ` It was trying again${why && ` after: ${why}`}.`
-  return failure('timeout', `No answer within ${sayDuration(timeoutMs)}; the turn was ended.${trying}`)
-}
+export const tooSlow = (timeoutMs: number): Failure<'timeout'> =>
+  failure('timeout', `No answer within ${sayDuration(timeoutMs)}; the turn was ended.`)
+
+export const tooQuiet = (idleTimeoutMs: number): Failure<'timeout'> =>
+  failure('timeout', `The CLI was idle: nothing was heard for ${sayDuration(idleTimeoutMs)}; the turn was ended.`)

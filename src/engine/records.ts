@@ -9,6 +9,8 @@ export interface RecordSinks {
   readonly record: (record: Json, late: boolean) => void
   readonly isLate: () => boolean
   readonly tooLong: () => void
+  /** What is no record, as it comes. */
+  readonly noise?: (bytes: Uint8Array) => void
   /** Whether a long record is being parsed: the stream should wait meanwhile. */
   readonly busy: (busy: boolean) => void
 }
@@ -58,7 +60,10 @@ export const readRecords = (limitBytes: number, sinks: RecordSinks): Records => 
       queue.push({ bytes, late: sinks.isLate() })
       draining ??= drain()
     },
-    noise: noise.add,
+    noise: bytes => {
+      noise.add(bytes)
+      sinks.noise?.(bytes)
+    },
     tooLong: sinks.tooLong,
   })
 

@@ -52,6 +52,7 @@ const runCommand = async (request: RunRequest, engine: Guarded, command: Command
     tells,
     binFolder: request.binFolder,
   })
+  const startedAtMs = request.now()
   const child = start(command, settings.cwd, environment)
   const { pid } = child
   if (pid === undefined) {
@@ -59,7 +60,7 @@ const runCommand = async (request: RunRequest, engine: Guarded, command: Command
     return neverRan(await notStarted(command.file, settings, (await child).code))
   }
   child.stdin.on('error', () => undefined).end(command.stdin)
-  return follow({ request, engine, environment, child, pid, report })
+  return follow({ request, engine, environment, child, pid, startedAtMs, report })
 }
 
 // The only spawn. Its group is its own, so that all of it can be signalled, and execa ends it when this process ends.

@@ -16,7 +16,11 @@ export const scrubOf = (environment: Readonly<Record<string, string>>): Scrub =>
 
 /** The same failure without secrets. */
 export const scrubbed = ({ code, sentence, retryAfterMs }: Failure, scrub: Scrub): Failure =>
-  failure(code, scrub(sentence.slice(0, longestSentence)), retryAfterMs)
+  failure(code, withoutQueries(scrub(sentence.slice(0, longestSentence))), retryAfterMs)
+
+// What stands behind the `?` of an address may let its reader in.
+const withoutQueries = (text: string): string =>
+  text.replace(/https?:\/\/\S+/gi, address => address.replace(/[?#].*$/s, '?…'))
 
 /** `10 min`, `2 s`, `250 ms`. */
 export const sayDuration = (ms: number): string => {

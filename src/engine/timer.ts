@@ -1,6 +1,7 @@
 /** A deadline that can be set, set anew and taken away. */
 export interface Timer {
-  readonly start: () => void
+  /** In so many milliseconds, the ones it was made with unless told. */
+  readonly start: (ms?: number) => void
   readonly stop: () => void
 }
 
@@ -8,9 +9,9 @@ export const after = (ms: number, act: () => void): Timer => {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => clearTimeout(timer)
   return {
-    start: () => {
+    start: (inMs = ms) => {
       stop()
-      timer = setTimeout(act, Math.min(ms, longestMs))
+      timer = setTimeout(act, Math.min(inMs, longestMs))
     },
     stop,
   }

@@ -31,7 +31,7 @@ test('what is not on the list does not pass', t => {
     ...{ CLAUDECODE: '1', GONE: undefined },
   }
   const { ERRAND_TURN, ERRAND_TOKEN, ERRAND_CONFIG, ERRAND_REPORT, ...rest } = environmentOf(sources({ host }))
-  t.deepEqual(rest, passing)
+  t.deepEqual(rest, { ...passing, BROWSER: 'true', NO_BROWSER: 'true' })
   t.deepEqual([ERRAND_TURN, ERRAND_TOKEN, ERRAND_CONFIG, ERRAND_REPORT], ['turn', 'token', 'config', 'report'])
 })
 
@@ -76,10 +76,35 @@ test('our folder leads PATH, once; there is always a PATH', t => {
   t.is(path(''), '/our:/usr/local/bin:/usr/bin:/bin')
 })
 
-test('the variables by which a CLI knows its own nesting pass no prefix', t => {
-  const host = { CLAUDECODE: '1', CLAUDE_CODE_ENTRYPOINT: 'cli', CLAUDE_CODE_USE_BEDROCK: '1' }
-  const { CLAUDECODE, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_USE_BEDROCK } = environmentOf(
-    sources({ host, engineNames: ['CLAUDE*'] }),
+test('the variables by which a CLI knows its own nesting pass no prefix, but those that an instance names', t => {
+  const nested = [
+    ...['CLAUDECODE', 'CLAUDE_CODE_ENTRYPOINT', 'CLAUDE_CODE_SESSION_ID', 'CLAUDE_PID', 'AI_AGENT', 'CODEX_SANDBOX'],
+    ...['CODEX_THREAD_ID', 'GEMINI_CLI', 'GEMINI_CLI_IDE_SERVER_PORT', 'QWEN_CODE', 'QWEN_CODE_SESSION_ID', 'OPENCODE'],
+    ...['OPENCODE_PID', 'OPENCODE_SERVER_PASSWORD', 'COPILOT_CLI', 'COPILOT_AGENT_SESSION_ID', 'PI_CODING_AGENT'],
+    ...['PI_SESSION_ID', 'PI_MODEL'],
+  ]
+  const wanted = [
+    ...['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'GEMINI_CLI_HOME', 'GEMINI_API_KEY'],
+    ...['OPENCODE_CONFIG', 'COPILOT_HOME', 'COPILOT_PROVIDER_API_KEY', 'PI_CODING_AGENT_DIR'],
+  ]
+  const host = Object.fromEntries([...nested, ...wanted].map(name => [name, 'x']))
+  const prefixes = ['CLAUDE*', 'AI_*', 'CODEX_*', 'GEMINI_*', 'QWEN_*', 'OPENCODE*', 'COPILOT_*', 'PI_*']
+  const passed = environmentOf(sources({ host, engineNames: prefixes }))
+  t.deepEqual(
+    Object.keys(passed)
+      .filter(name => passed[name] === 'x')
+      .sort(),
+    wanted.toSorted(),
   )
-  t.deepEqual([CLAUDECODE, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_USE_BEDROCK], [undefined, undefined, '1'])
+  t.is(environmentOf(sources({ host, instanceNames: ['CLAUDECODE'] }))['CLAUDECODE'], 'x')
+})
+
+test('no desktop is passed on and no browser is opened, unless the instance says so', t => {
+  const host = {
+    ...{ DISPLAY: ':0', WAYLAND_DISPLAY: 'wayland-0', BROWSER: 'firefox', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/x' },
+    ...{ XDG_CURRENT_DESKTOP: 'GNOME', XDG_SESSION_TYPE: 'wayland', XDG_RUNTIME_DIR: '/run', XDG_STATE_HOME: '/state' },
+  }
+  const { PATH, ERRAND_TURN, ERRAND_TOKEN, ERRAND_CONFIG, ERRAND_REPORT, ...rest } = environmentOf(sources({ host }))
+  t.deepEqual(rest, { BROWSER: 'true', NO_BROWSER: 'true', XDG_RUNTIME_DIR: '/run', XDG_STATE_HOME: '/state' })
+  t.like(environmentOf(sources({ host, instanceNames: ['BROWSER', 'DISPLAY'] })), { BROWSER: 'firefox', DISPLAY: ':0' })
 })
