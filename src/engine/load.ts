@@ -25,7 +25,10 @@ export const loadEngine = (name: string, fromFolder: string): TE.TaskEither<stri
 const builtIns: ReadonlyMap<string, () => Promise<{ readonly default: Engine }>> = new Map([
   ['claude', () => import('../../engines/claude.ts')],
   ['codex', () => import('../../engines/codex.ts')],
+  ['copilot', () => import('../../engines/copilot.ts')],
   ['command', () => import('../../engines/command.ts')],
+  ['opencode', () => import('../../engines/opencode.ts')],
+  ['pi', () => import('../../engines/pi.ts')],
 ])
 
 /** As `budgets.json` may name them. */
