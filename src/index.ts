@@ -14,3 +14,4 @@ export type {
 export type { Running } from './launch/running.ts'
 export { type Bus, type LaunchScope, launch, type TalkOptions } from './launch/script.ts'
 export type { Envelope, FailureEnvelope, ReplyExt, SuccessEnvelope } from './protocol/envelope.ts'
+export type { Progress, ProgressEvent } from './protocol/progress.ts'

@@ -7,6 +7,7 @@ export interface TalkOptions extends Common {
   readonly retry?: number
   readonly cwd?: string
   readonly dryRun?: boolean
+  readonly follow?: boolean
 }
 
 export interface LogOptions extends Common {

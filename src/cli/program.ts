@@ -51,6 +51,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       'git diff | errand talk reviewer "look at this"',
       'errand talk worker --timeout 2m --retry 3 --json < question.txt',
       'errand talk worker --from reviewer --dry-run "may reviewer ask?"',
+      'errand talk worker --follow "say what you do while you do it"',
     ],
   )
     .argument('<name>', 'an instance of budgets.json')
@@ -63,6 +64,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
         count('a number of times'),
       ),
     )
+    .option('--follow', 'show on stderr what it does meanwhile; with --json an event a line, the answer last')
     .option('--cwd <folder>', 'where the instance works, if this talk launches it')
     .option('--dry-run', 'say what would happen, and ask nobody')
     .action((name: string, words: string[], options: TalkOptions) =>
@@ -98,6 +100,13 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     )
 
   addReady(add, terminal, errand, choose)
+
+  add('cancel', 'end a turn', 'Ends a turn with all that it delegated, and says what was ended.', [
+    'errand cancel 3f9c            the beginning of its id is enough; `errand log` lists them',
+    'errand cancel 3f9c --json',
+  ])
+    .argument('<turn>', 'the id of a turn, or its beginning')
+    .action((turn: string) => choose(async () => (await import('./cancel.ts')).cancel(terminal, turn, errand.opts())))
 
   add('stop', 'end instances', 'Ends instances, after the turns that they run.', [
     'errand stop                   all that run',

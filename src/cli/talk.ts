@@ -10,6 +10,7 @@ import { usageExitStatus } from '../protocol/error-codes.ts'
 import { type Failure, failure, oneLine } from '../protocol/failure.ts'
 import { answer, answerFailure } from './answer.ts'
 import { dryRun } from './dry-run.ts'
+import { follow, followAsJson } from './follow.ts'
 import type { TalkOptions } from './options.ts'
 import { progress } from './progress.ts'
 import { readPrompt } from './prompt.ts'
@@ -107,7 +108,8 @@ const askAndAnswer = async (
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<number> => {
-  const line = progress(terminal, `${name} is asked`)
+  const shown = options.follow ? (options.json ? followAsJson(terminal) : follow(terminal, name)) : undefined
+  const line = shown ?? progress(terminal, `${name} is asked`)
   const reply = await ask(state, {
     name,
     prompt,
@@ -118,6 +120,7 @@ const askAndAnswer = async (
     signal,
     verbose: options.verbose === true,
     onEvent: event => line.while(() => tellEvent(terminal, event)),
+    ...(shown === undefined ? {} : { onProgress: shown.tell }),
   })()
   line.end()
   return answer(terminal, reply.envelope, options)

@@ -3,6 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import { sayDuration } from '../engine/sentence.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { eventsBody, plainBody } from './answer-body.ts'
+import type { WireEvent } from './event-reader.ts'
 
 /** One request to loopback: with a body a POST of JSON, without one a GET. */
 export interface Question {
@@ -14,7 +16,10 @@ export interface Question {
   /** What the sentence names as the limit; `timeoutMs` unless told. */
   readonly wholeTimeoutMs?: number
   readonly signal?: AbortSignal
+  /** Of a whole answer, or of one event. */
   readonly responseLimitBytes: number
+  /** Set: events are asked for, and each but the last one is told; that one's data is the body. */
+  readonly onEvent?: (event: WireEvent) => void
 }
 
 export interface Received {
@@ -38,7 +43,7 @@ export const ask =
   (request: Question, name: string): TE.TaskEither<TransportFailure, Received> =>
   () =>
     new Promise(resolve => {
-      const { signal, timeoutMs } = request
+      const { signal, timeoutMs, onEvent, responseLimitBytes: limitBytes } = request
       const state = { sent: false, status: undefined as number | undefined }
       const body = request.body === undefined ? undefined : Buffer.from(request.body)
       const outgoing = http.request({
@@ -49,7 +54,7 @@ export const ask =
         method: body === undefined ? 'GET' : 'POST',
         headers: {
           ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
-          accept: 'application/json',
+          accept: onEvent === undefined ? 'application/json' : 'text/event-stream, application/json',
           ...(request.bearer === undefined ? {} : { authorization: `Bearer ${request.bearer}` }),
         },
       })
@@ -84,35 +89,38 @@ export const ask =
       })
       outgoing.on('response', response => {
         state.status = response.statusCode ?? 0
-        const chunks: Buffer[] = []
-        let length = 0
+        const follows = onEvent !== undefined && isEventStream(response.headers['content-type'])
+        const answer = follows ? eventsBody(limitBytes, onEvent) : plainBody(limitBytes)
+        const whole = () => {
+          const text = answer.text()
+          const retryAfter = response.headers['retry-after']
+          const status = response.statusCode ?? 0
+          if (text === undefined) return fail(cut(name))
+          end(E.right({ status, body: text, ...(retryAfter === undefined ? {} : { retryAfter }) }))
+        }
         response.on('data', (chunk: Buffer) => {
-          length += chunk.length
-          if (length > request.responseLimitBytes) fail(tooLong(name, request.responseLimitBytes))
-          else chunks.push(chunk)
+          const read = answer.push(chunk)
+          if (read === 'tooLong') fail(tooLong(name, limitBytes))
+          else if (read === 'whole') whole()
         })
         response.on('error', error => fail(transportFailure(name, request.port, error, state)))
-        response.on('end', () => {
-          const retryAfter = response.headers['retry-after']
-          end(
-            E.right({
-              status: response.statusCode ?? 0,
-              body: Buffer.concat(chunks).toString('utf8'),
-              ...(retryAfter === undefined ? {} : { retryAfter }),
-            }),
-          )
-        })
+        response.on('end', whole)
       })
       if (signal?.aborted) return hangUp()
       signal?.addEventListener('abort', hangUp, { once: true })
       outgoing.end(body)
     })
 
+const isEventStream = (type: string | undefined): boolean => /^text\/event-stream\s*(?:;|$)/i.test(type ?? '')
+
 // What a longer timer means to Node is 1 ms.
 const longestTimerMs = 2 ** 31 - 1
 
 const tooLate = (name: string, timeoutMs: number): Failure =>
-  failure('timeout', `${name} did not answer within ${sayDuration(timeoutMs)}; the talk was ended.`)
+  failure('timeout', `${name} did not answer within ${sayDuration(timeoutMs)}, its caller's limit; the talk was ended.`)
+
+const cut = (name: string): Failure =>
+  failure('invalid_response', `The events of ${name} ended before its answer, so what became of the talk is not known.`)
 
 const tooLong = (name: string, limitBytes: number): Failure =>
   failure(

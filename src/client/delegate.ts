@@ -1,11 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
-import type { Json } from '../protocol/decode.ts'
-import { capabilities, decodeEnvelope, type Envelope, failureEnvelope, protocolVersion } from '../protocol/envelope.ts'
-import { type Failure, failure } from '../protocol/failure.ts'
-import { ask, type Received, type TransportFailure } from './ask.ts'
-import { hintOf } from './hint.ts'
+import { addedCapabilities, capabilities, protocolVersion } from '../protocol/envelope.ts'
+import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
+import { ask } from './ask.ts'
+import type { WireEvent } from './event-reader.ts'
+import { type Reply, replyOf } from './reply.ts'
 
 /** Whom to talk to. Of `url` the port alone is used: a talk never leaves 127.0.0.1. */
 export interface Target {
@@ -34,16 +32,12 @@ export interface DelegateOptions {
   readonly signal?: AbortSignal
   /** The longest answer that is read; 64 MiB unless told. */
   readonly responseLimitBytes?: number
+  /**
+   * Set: the talk is followed, and each event is told in its order. A peer that knows no events tells none. What it throws is
+   * an uncaught exception, and the talk goes on.
+   */
+  readonly onProgress?: (event: ProgressEvent) => void
   readonly now: () => number
-}
-
-/** What became of a talk. */
-export interface Reply {
-  readonly envelope: Envelope
-  /** The same talk can be sent again without running twice: nothing was sent, or the target says that it is retryable. */
-  readonly repeatable: boolean
-  /** Nothing ran: nobody listened, or who did was about to stop. Another look into the registry may find the instance. */
-  readonly gone: boolean
 }
 
 const defaultResponseLimitBytes = 64 * 1024 * 1024
@@ -52,85 +46,55 @@ const defaultResponseLimitBytes = 64 * 1024 * 1024
 export const delegate =
   (target: Target, talk: Talk, credentials: Credentials, options: DelegateOptions): T.Task<Reply> =>
   async () => {
-    const startedAtMs = options.now()
+    const { now, onProgress } = options
+    const startedAtMs = now()
     const received = await ask(
       {
-        port: Number(new URL(target.url).port),
+        port: portOf(target),
         path: '/api/talk',
         body: JSON.stringify({
           fromInstance: talk.fromInstance,
           prompt: talk.prompt,
           depth: talk.depth + 1,
           protocolVersion,
-          capabilities,
+          capabilities: onProgress === undefined ? capabilities : [...capabilities, ...addedCapabilities],
         }),
         responseLimitBytes: options.responseLimitBytes ?? defaultResponseLimitBytes,
         ...(credentials.bearer === undefined ? {} : { bearer: credentials.bearer }),
         ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
         ...(options.wholeTimeoutMs === undefined ? {} : { wholeTimeoutMs: options.wholeTimeoutMs }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
+        ...(onProgress === undefined ? {} : { onEvent: tolerant(onProgress) }),
       },
       target.name,
     )()
-    const facts = { fromInstance: target.name, durationMs: options.now() - startedAtMs }
-    return pipe(
-      received,
-      E.chainW(answer => read(answer, facts, options.now())),
-      E.match(
-        ({ why, sent }): Reply => ({
-          envelope: failureEnvelope(why, facts),
-          repeatable: !sent && why.code !== 'cancelled',
-          gone: !sent && why.code === 'instance_unavailable',
-        }),
-        (envelope): Reply => ({
-          envelope,
-          repeatable: !envelope.success && envelope.retryable,
-          // One that names a turn tells of work that was begun.
-          gone: !envelope.success && envelope.errorCode === 'instance_unavailable' && envelope.ext?.turn === undefined,
-        }),
-      ),
-    )
+    return replyOf(received, { fromInstance: target.name, durationMs: now() - startedAtMs }, now())
   }
 
-/** A talk that was refused before anything was sent. */
-export const refusedReply = (why: Failure, target: string): Reply => ({
-  envelope: failureEnvelope(why, { fromInstance: target, durationMs: 0 }),
-  repeatable: false,
-  gone: false,
-})
+export const portOf = ({ url }: Target): number => Number(new URL(url).port)
 
-/** The body decides, whatever the status. */
-const read = (
-  answer: Received,
-  facts: { readonly fromInstance: string; readonly durationMs: number },
-  nowMs: number,
-): E.Either<TransportFailure, Envelope> =>
-  pipe(
-    parsed(answer.body),
-    E.chain(json => decodeEnvelope(json, facts)),
-    E.bimap(
-      why => ({ why: noEnvelope(facts.fromInstance, answer.status, why), sent: true }),
-      envelope => withHint(envelope, answer.retryAfter, nowMs),
-    ),
-  )
-
-const parsed = (body: string): E.Either<string, Json> => {
-  if (body.trim() === '') return E.left('the answer is empty')
-  return E.tryCatch(
-    (): Json => JSON.parse(body),
-    () => 'the answer is not JSON',
-  )
+/** What is not understood is passed over: a newer peer tells more. */
+const tolerant = (onProgress: (event: ProgressEvent) => void): ((event: WireEvent) => void) => {
+  let last = 0
+  return ({ name, id, data }) => {
+    const progress = decodeProgress(name, parsed(data))
+    last = id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : last + 1
+    if (progress === undefined) return
+    try {
+      onProgress({ ...progress, id: last })
+    } catch (error) {
+      // It is the listener's own, and none of the talk's.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
 }
 
-const noEnvelope = (name: string, status: number, why: string): Failure =>
-  failure(
-    'invalid_response',
-    `What listens on the port of ${name} sent no envelope (HTTP ${status}): ${why}. See whether another program took the port.`,
-  )
-
-const withHint = (envelope: Envelope, retryAfter: string | undefined, nowMs: number): Envelope => {
-  const retryAfterMs = envelope.ext?.retryAfterMs ?? hintOf(retryAfter, nowMs)
-  return envelope.success || retryAfterMs === undefined
-    ? envelope
-    : { ...envelope, ext: { ...envelope.ext, retryAfterMs } }
+const parsed = (data: string): unknown => {
+  try {
+    return JSON.parse(data)
+  } catch {
+    return undefined
+  }
 }

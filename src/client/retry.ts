@@ -1,5 +1,5 @@
 import type * as T from 'fp-ts/lib/Task.js'
-import type { Reply } from './delegate.ts'
+import type { Reply } from './reply.ts'
 
 /** How a repetition waits after that reply; `pause` resolves early where the caller gives up. */
 export interface Pauses {

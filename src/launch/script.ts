@@ -1,13 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { refusedReply } from '../client/delegate.ts'
+import { refusedReply } from '../client/reply.ts'
 import type { Config, Mistakes } from '../config/config.ts'
 import { type BudgetsJson, configOfObject } from '../config/config-object.ts'
 import { readConfig } from '../config/find.ts'
 import { type Surroundings, surroundings } from '../config/surroundings.ts'
 import type { Envelope } from '../protocol/envelope.ts'
 import { failure } from '../protocol/failure.ts'
+import type { ProgressEvent } from '../protocol/progress.ts'
 import type { Hosted } from './hosted.ts'
 import { insideTurn } from './inside.ts'
 import { chosen, launchMissing } from './launch.ts'
@@ -40,6 +41,12 @@ export interface TalkOptions {
    * (protocol, "Retry Semantics"). Default: 0.
    */
   readonly retry?: number
+  /**
+   * Called for each thing that happens meanwhile, in order: `accepted`, `started`, then `tool`, `text`, `spend` and `retry` as
+   * they come; a repetition begins anew at `accepted`. An event may be left out (`id` then has a gap) where the script is
+   * slower than the turn. An instance of an older version tells none. What it throws is an uncaught exception; the talk goes on.
+   */
+  readonly onProgress?: (event: ProgressEvent) => void
 }
 
 /** Instances that listen, and the way to talk to them. */

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts/lib/index.js'
 import { decode, leaf, sayMismatch } from '../protocol/decode.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import type { Ask } from './talk.ts'
 
 /** What of a script's talk no envelope could carry, and so nobody else judges; scripts need not be typed. */
 export const checkTalkOptions = (name: unknown, options: unknown): E.Either<Failure, void> =>
@@ -28,6 +29,7 @@ const talk = t.type({
       'a whole number, 0 or more',
       (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
     ),
+    onProgress: leaf('a function', (value): value is NonNullable<Ask['onProgress']> => typeof value === 'function'),
     signal: leaf('an AbortSignal', (value): value is AbortSignal => value instanceof AbortSignal),
   }),
 })

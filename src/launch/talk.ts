@@ -3,11 +3,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { delegate, type Reply, refusedReply, type Target } from '../client/delegate.ts'
+import { delegate, type Target } from '../client/delegate.ts'
+import { type Reply, refusedReply } from '../client/reply.ts'
 import { retry } from '../client/retry.ts'
 import type { Mistakes } from '../config/config.ts'
 import { reachOf } from '../config/reach.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import type { ProgressEvent } from '../protocol/progress.ts'
 import { refuseEarly } from './early.ts'
 import type { Hosted } from './hosted.ts'
 import type { LaunchOptions } from './launch.ts'
@@ -31,6 +33,8 @@ export interface Ask {
   readonly retry?: number
   /** What happens meanwhile, for a progress line. */
   readonly onEvent?: (event: TalkEvent) => void
+  /** Set: the talk is followed; each attempt begins anew at `accepted`. */
+  readonly onProgress?: (event: ProgressEvent) => void
   readonly verbose?: boolean
 }
 
@@ -155,6 +159,7 @@ const send = (
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(ask.timeoutMs === undefined ? {} : { wholeTimeoutMs: ask.timeoutMs }),
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+      ...(ask.onProgress === undefined ? {} : { onProgress: ask.onProgress }),
     },
   )()
 }

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Reply } from '../../src/client/delegate.ts'
+import type { Reply } from '../../src/client/reply.ts'
 import { longestHintMs, retry } from '../../src/client/retry.ts'
 import { failureEnvelope, successEnvelope } from '../../src/protocol/envelope.ts'
 import type { ErrorCode } from '../../src/protocol/error-codes.ts'

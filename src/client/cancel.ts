@@ -1,0 +1,26 @@
+import type * as T from 'fp-ts/lib/Task.js'
+import { ask } from './ask.ts'
+import { type Credentials, portOf, type Target } from './delegate.ts'
+import { type Reply, replyOf } from './reply.ts'
+
+const timeoutMs = 30_000
+const responseLimitBytes = 1024 * 1024
+
+/** Has a turn ended by the instance that runs it, and waits until it is over. Never rejects. */
+export const askToCancel =
+  (target: Target, turn: string, { bearer }: Credentials, now: () => number): T.Task<Reply> =>
+  async () => {
+    const startedAtMs = now()
+    const received = await ask(
+      {
+        port: portOf(target),
+        path: `/api/turns/${encodeURIComponent(turn)}/cancel`,
+        body: '{}',
+        timeoutMs,
+        responseLimitBytes,
+        ...(bearer === undefined ? {} : { bearer }),
+      },
+      target.name,
+    )()
+    return replyOf(received, { fromInstance: target.name, durationMs: now() - startedAtMs }, now())
+  }
