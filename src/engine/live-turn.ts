@@ -65,8 +65,10 @@ export const follow = async (started: Started): Promise<TurnReport> => {
   })
   const errors = tail()
   const ends = [endOf(stdout), endOf(stderr)]
+  const answer = settings.engine.output === 'text' && request.onEvent ? new TextDecoder() : undefined
   stdout.on('data', (chunk: Uint8Array) => {
     hearing.push(chunk)
+    if (answer) tellHost(request, { kind: 'text', text: answer.decode(chunk, { stream: true }), delta: true })
     clocks.printed(noise.begun())
   })
   stderr.on('data', (chunk: Uint8Array) => {

@@ -11,7 +11,10 @@ const isFailure = (why: unknown): why is Failure =>
   typeof why === 'object' && why !== null && 'code' in why && 'sentence' in why
 
 export const tooSlow = (timeoutMs: number): Failure<'timeout'> =>
-  failure('timeout', `No answer within ${sayDuration(timeoutMs)}; the turn was ended.`)
+  failure('timeout', `No answer within ${sayDuration(timeoutMs)}, the "timeout" of the instance; the turn was ended.`)
 
 export const tooQuiet = (idleTimeoutMs: number): Failure<'timeout'> =>
-  failure('timeout', `The CLI was idle: nothing was heard for ${sayDuration(idleTimeoutMs)}; the turn was ended.`)
+  failure(
+    'timeout',
+    `The CLI was idle: nothing was heard for ${sayDuration(idleTimeoutMs)}, its "idleTimeout"; the turn was ended.`,
+  )

@@ -39,7 +39,10 @@ export interface RunRequest {
   readonly onSeen: (microUsd: MicroUsd, tokens: number) => void
   /** Milliseconds since 1970, to read "resets at" by. */
   readonly now: () => number
-  /** Each event, in its order, once it is counted: for whoever watches the turn. Must not throw. */
+  /**
+   * Each event, in its order, once it is counted: for whoever watches the turn. An engine whose stdout is its answer says that
+   * as it comes. Must not throw.
+   */
   readonly onEvent?: (event: EngineEvent) => void
   /** Ends a turn that says nothing for so long and is in no tool call; absent, silence ends nothing. */
   readonly idleTimeoutMs?: number

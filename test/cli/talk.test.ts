@@ -91,7 +91,7 @@ test('--timeout ends the turn', async t => {
   await startUp(t, place)
   const ran = await errand(place, ['talk', 'worker', 'hi', '--timeout', '4s'])
   t.is(ran.status, 75)
-  t.regex(ran.stderr, /worker did not answer within [\d.]+ m?s;/)
+  t.regex(ran.stderr, /worker did not answer within [\d.]+ m?s, its caller's limit;/)
   await until('the turn is ended', () => !lives(Number(place.read('pid'))))
 })
 

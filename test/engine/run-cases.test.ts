@@ -66,7 +66,7 @@ const ignoresTerm: Case = async t => {
   })
   const ms = performance.now() - endingAt
   t.is(came.code, 'timeout')
-  t.is(came.sentence, 'No answer within 4 s; the turn was ended.')
+  t.is(came.sentence, 'No answer within 4 s, the "timeout" of the instance; the turn was ended.')
   t.is(came.cost.basis, 'unknown')
   t.true(logged(log).some(({ event, s }) => event === 'ignored' && s === 'SIGTERM'))
   t.true(isGone(pids[0]))

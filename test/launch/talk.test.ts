@@ -208,7 +208,10 @@ test('the time limit is for all of the call', async t => {
   const reply = await talk(state, { name: 'worker', prompt: 'x', timeoutMs: 600, retry: 5 })()
   t.is(reply.envelope.success || reply.envelope.errorCode, 'timeout')
   const short = await talk(state, { name: 'worker', prompt: 'x', timeoutMs: 1500 })()
-  t.is(short.envelope.success || short.envelope.error, 'worker did not answer within 1.5 s; the talk was ended.')
+  t.is(
+    short.envelope.success || short.envelope.error,
+    "worker did not answer within 1.5 s, its caller's limit; the talk was ended.",
+  )
 })
 
 test('inside a turn only its token speaks: as that instance, at that depth', async t => {
