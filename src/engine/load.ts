@@ -27,8 +27,10 @@ const builtIns: ReadonlyMap<string, () => Promise<{ readonly default: Engine }>>
   ['codex', () => import('../../engines/codex.ts')],
   ['copilot', () => import('../../engines/copilot.ts')],
   ['command', () => import('../../engines/command.ts')],
+  ['gemini', () => import('../../engines/gemini.ts')],
   ['opencode', () => import('../../engines/opencode.ts')],
   ['pi', () => import('../../engines/pi.ts')],
+  ['qwen', () => import('../../engines/qwen.ts')],
 ])
 
 /** As `budgets.json` may name them. */
