@@ -101,7 +101,7 @@ export interface Engine {
   readonly output: 'json' | 'text'
   /**
    * Variables of the CLI itself (keys, base addresses, homes) that pass the allow-list; `*` at the end is a prefix. A CLI that
-   * speaks to several providers names those of the model's own alone.
+   * speaks to several providers names those of the model's own alone: `{provider}` are those of `provider/model`.
    */
   readonly env?: readonly string[] | ((model: string | undefined) => readonly string[])
   /** The CLI obeys slash commands on stdin, so a prompt that begins with `/` gets a line before it. */

@@ -7,6 +7,7 @@ import { environmentOf } from './environment.ts'
 import { type Guarded, guarded } from './guarded.ts'
 import { follow } from './live-turn.ts'
 import { notStarted } from './not-started.ts'
+import { namesOf } from './provider-keys.ts'
 import { endedBy } from './reasons.ts'
 import type { TurnReport } from './report.ts'
 import type { RunRequest } from './run-request.ts'
@@ -45,7 +46,7 @@ const runCommand = async (request: RunRequest, engine: Guarded, command: Command
 
   const environment = environmentOf({
     host: request.environment,
-    engineNames: namesOf(settings),
+    engineNames: namesOf(settings.engine, settings.model),
     instanceNames: settings.env,
     command: command.env ?? {},
     turn: turnEnvironment,
@@ -75,9 +76,6 @@ const how = {
   killDescendants: true,
   forceKillAfterDelay: false,
 } as const satisfies Options
-
-const namesOf = ({ engine: { env = [] }, model }: RunRequest['settings']): readonly string[] =>
-  typeof env === 'function' ? env(model) : env
 
 const neverRan = (why: Failure): TurnReport => ({
   outcome: E.left(why),

@@ -6,6 +6,7 @@ import type * as T from 'fp-ts/lib/Task.js'
 import type { Surroundings } from '../config/surroundings.ts'
 import type { Command, Engine } from '../engine/engine.ts'
 import { environmentOf } from '../engine/environment.ts'
+import { namesOf } from '../engine/provider-keys.ts'
 import { endOrphan } from '../engine/reap.ts'
 import { askProgram, type Told } from '../process/ask-program.ts'
 
@@ -45,7 +46,7 @@ export const withCli = async <A>(
   const command = commandFor(asked, folder)
   const environment = environmentOf({
     host,
-    engineNames: typeof engine.env === 'function' ? engine.env(model) : (engine.env ?? []),
+    engineNames: namesOf(engine, model),
     instanceNames: passed,
     command: { ...command.env, ...harmless },
     turn: { ERRAND_TURN: mark },
