@@ -54,7 +54,7 @@ export const neverReady: Answer = ({ messages, tools }) => {
   const done = messages.filter(({ role }) => role === 'tool').length
   const dear = usageOf(100_000, 1000)
   if (done >= 12) return { usage: dear, content: `gave up after ${done} commands` }
-  return { usage: dear, toolCalls: [call(tools, shells, `echo round ${done}`)] }
+  return { usage: dear, toolCalls: [call(tools, shells, `sleep 1; echo round ${done}`)] }
 }
 
 type Tool = readonly [name: string, given: (command: string) => object]

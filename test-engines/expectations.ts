@@ -28,13 +28,21 @@ export type Expectations = Readonly<Record<ScenarioName, Expected>>
 /** What a plain answer of a CLI looks like: what 1200 and 34 tokens cost there, the model, the shape of a session's id. */
 export type Plain = Required<Pick<Expected, 'cost' | 'model' | 'session'>>
 
+// A cause, not a bare code.
+const words = /[a-z]+ .*[a-z]+ .*[a-z]/i
+
 /** What one expects of any CLI; the table of a CLI says where it differs, and why. */
 export const usual = (plain: Plain): Expectations => {
   const answered: Expected = { outcome: 'answer', withinMs: 60_000, tokens: 1234, ...plain }
   const said: Expected = { outcome: 'answer', withinMs: 60_000, tokens: 1234, cost: plain.cost }
   const worked: Expected = { outcome: 'answer', withinMs: 60_000 }
   const free = { microUsd: 0, basis: 'none' } as const
-  const refused = (outcome: ErrorCode, withinMs = 60_000): Expected => ({ outcome, withinMs, cost: free })
+  const refused = (outcome: ErrorCode, withinMs = 60_000): Expected => ({
+    outcome,
+    withinMs,
+    cost: free,
+    sentence: words,
+  })
   return {
     'an answer': answered,
     'a prompt of 200 KB': said,

@@ -5,7 +5,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Access } from '../src/engine/engine.ts'
 import type { EngineSettings } from '../src/engine/settings.ts'
 import { isCliName, pinnedCli } from './clis.ts'
-import type { Mode } from './model.ts'
+import { type Mode, startModel } from './model.ts'
+import { closedUrl, makePlace } from './place.ts'
 import { setupOf } from './setups.ts'
 import { openBench } from './turn.ts'
 
@@ -39,12 +40,10 @@ if (!isCliName(name)) throw new Error('node test-engines/one.ts CLI MODE [PROMPT
 const { path } = await pinnedCli(name)
 const recorder =
   values.record === undefined ? [] : [join(import.meta.dirname, 'record.sh'), join(process.cwd(), values.record)]
-const url = values.closed ? { url: 'http://127.0.0.1:9' } : {}
+const url = values.closed ? { url: await closedUrl() } : {}
 
 if (values.raw) {
   // No engine may be there yet: nothing but the place.
-  const { makePlace } = await import('./place.ts')
-  const { startModel } = await import('./model.ts')
   const place = await makePlace()
   const model = await startModel({ command: values.command ?? 'echo hi', path: join(place.cwd, 'made.txt') })
   const setup = setupOf(name, url.url ?? model.url(mode as Mode), !values.fresh)

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Setup } from './setups.ts'
@@ -14,6 +16,16 @@ export interface Place {
   /** Writes what the setup keeps in the home folder. */
   readonly furnish: (setup: Setup) => Promise<void>
   readonly remove: () => Promise<void>
+}
+
+/** An address at which nobody listens. */
+export const closedUrl = async (): Promise<string> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }
 
 export const makePlace = async (): Promise<Place> => {

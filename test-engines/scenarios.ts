@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { failure } from '../src/protocol/failure.ts'
 import type { Expected } from './expectations.ts'
 import type { Mode } from './model.ts'
+import { closedUrl } from './place.ts'
 import { unknownSessions } from './setups.ts'
 import type { Asked, Bench, Ran } from './turn.ts'
 
@@ -71,7 +72,7 @@ export const scenarios = {
   'a failing server': refused('fails'),
   'a server out of service': refused('unavailable'),
   'an overloaded model': refused('overloaded'),
-  'nobody listens': simple({ mode: 'ok', url: 'http://127.0.0.1:9' }),
+  'nobody listens': { play: async bench => [await bench.turn({ mode: 'ok', url: await closedUrl() })] },
   'an unknown model': refused('no-model'),
   'a session that is not there': badSession(undefined),
   'a session that is none': badSession('no-such-session'),
