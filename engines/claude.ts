@@ -1,4 +1,4 @@
-import type { Access, Engine, EngineEvent, Json } from '../src/engine/engine.ts'
+import type { Access, Engine, EngineEvent, JsonView, McpServer } from '../src/engine/engine.ts'
 
 /** Claude Code, headless: `claude -p --output-format stream-json`, the prompt on stdin. */
 const claude: Engine = {
@@ -11,43 +11,58 @@ const claude: Engine = {
   checkedAgainst: '2.1.332',
   provider: 'anthropic',
   tellsUsd: true,
-
-  command: ({ cli: [file = 'claude', ...leading], args, prompt, model, access, instructions = '', capMicroUsd }) => {
-    const onArgv = instructions.length <= argvLimitChars
-    return {
-      file,
-      args: [
-        ...[...leading, '-p', '--output-format', 'stream-json', '--verbose'],
-        ...(model === undefined ? [] : ['--model', model]),
-        ...(access === undefined ? [] : accessFlags[access]),
-        ...(instructions !== '' && onArgv ? ['--append-system-prompt', instructions] : []),
-        ...(capMicroUsd === undefined ? [] : ['--max-budget-usd', (capMicroUsd / 1e6).toFixed(6)]),
-        '--allowedTools=Bash(errand talk:*)',
-        ...args,
-      ],
-      stdin: onArgv ? prompt : `<instructions>\n${instructions}\n</instructions>\n\n${prompt}`,
-      // Without a bound on retries a refused key is tried for 190 s.
-      env: { CLAUDE_CODE_MAX_RETRIES: '2', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
-    }
+  resumes: true,
+  takesMcp: true,
+  login: {
+    keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    status: ['auth', 'status'],
+    how: 'claude auth login',
   },
+  cannotTell: [
+    'What a subscription really pays: the dollars are what the tokens would have cost over the API.',
+    'Whether a shell command was refused because it would have written: only its own file tools count as refused writes.',
+  ],
 
-  decode: ({ json: record = null }) => {
-    switch (text(record, 'type')) {
+  command: ({
+    cli: [file = 'claude', ...leading],
+    args,
+    prompt,
+    model,
+    access,
+    instructions,
+    session,
+    mcp,
+    capMicroUsd,
+  }) => ({
+    file,
+    args: [
+      ...[...leading, '-p', '--output-format', 'stream-json', '--verbose'],
+      ...(session === undefined ? [] : ['--resume', session]),
+      ...(model === undefined ? [] : ['--model', model]),
+      ...(access === undefined ? [] : accessFlags[access]),
+      ...(instructions === undefined ? [] : ['--append-system-prompt', instructions]),
+      ...(capMicroUsd === undefined ? [] : ['--max-budget-usd', (capMicroUsd / 1e6).toFixed(6)]),
+      '--allowedTools=Bash(errand talk:*)',
+      ...(mcp === undefined ? [] : [`--mcp-config=${serversOf(mcp)}`, `--allowedTools=mcp__${mcp.name}`]),
+      ...args,
+    ],
+    stdin: prompt,
+    // Without a bound on retries a refused key is tried for 190 s.
+    env: { CLAUDE_CODE_MAX_RETRIES: '2', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
+  }),
+
+  decode: record => {
+    switch (record.text('type')) {
       case 'system':
         return system(record)
       case 'assistant':
-        return [...session(record), ...assistant(record)]
+        return [session(record), ...assistant(record)]
       case 'user':
-        return list(get(record, 'message'), 'content').flatMap(toolResult)
+        return [...record.list('message', 'content').flatMap(toolResult), { kind: 'asked' }]
       case 'rate_limit_event':
-        return rateLimit(get(record, 'rate_limit_info'))
+        return rateLimit(record.at('rate_limit_info'))
       case 'result':
-        return [
-          ...session(record),
-          ...totals(record),
-          ...list(record, 'permission_denials').flatMap(denial),
-          end(record),
-        ]
+        return [session(record), ...totals(record), ...record.list('permission_denials').flatMap(denial), end(record)]
       default:
         return []
     }
@@ -57,12 +72,22 @@ const claude: Engine = {
     result?.type === 'error_max_budget_usd'
       ? { code: 'budget_exhausted', sentence: `Claude Code stopped at what was left for this turn: ${result.error}.` }
       : { code: 'engine_cli', sentence: result?.error ?? '' },
+
+  log: {
+    files: ({ session: id = '', environment: { HOME = '', CLAUDE_CONFIG_DIR = `${HOME}/.claude` } }) => {
+      if (!/^[\w-]+$/.test(id) || !CLAUDE_CONFIG_DIR.startsWith('/')) return []
+      const log = `${CLAUDE_CONFIG_DIR}/projects/*/${id}`
+      return [`${log}.jsonl`, `${log}/subagents/agent-*.jsonl`]
+    },
+    decode: (record, { startedAtMs }) => {
+      if (!(Date.parse(record.text('timestamp')) >= startedAtMs)) return []
+      if (record.text('type') === 'assistant') return assistant(record)
+      return /^(?:user|api-request)$/.test(record.text('type')) ? [{ kind: 'asked' }] : []
+    },
+  },
 }
 
 export default claude
-
-// Linux takes 128 KiB per argument, and UTF-8 needs up to 3 bytes for a character of a JavaScript string.
-const argvLimitChars = 40_000
 
 // `dontAsk` refuses what the person's own settings do not allow; the tools that write are taken away on top of that.
 const accessFlags: Readonly<Record<Access, readonly string[]>> = {
@@ -71,119 +96,92 @@ const accessFlags: Readonly<Record<Access, readonly string[]>> = {
   full: ['--permission-mode', 'bypassPermissions'],
 }
 
-const system = (record: Json): readonly EngineEvent[] => {
-  if (text(record, 'subtype') === 'init') return [...session(record), ...model(text(record, 'model'))]
-  if (text(record, 'subtype') !== 'api_retry') return []
-  return [{ kind: 'retry', ...status(record, 'error_status'), reason: text(record, 'error') }]
+// The CLI puts the values in by itself.
+const serversOf = ({ name, command, args, env }: McpServer): string =>
+  JSON.stringify({
+    mcpServers: { [name]: { command, args, env: Object.fromEntries(env.map(one => [one, `\${${one}}`])) } },
+  })
+
+const system = (record: JsonView): readonly EngineEvent[] => {
+  const subtype = record.text('subtype')
+  if (subtype === 'init') return [session(record), { kind: 'model', model: record.text('model') }]
+  if (subtype !== 'api_retry') return []
+  const [status, retryAfterMs] = [record.number('error_status'), record.number('retry_delay_ms')]
+  return [{ kind: 'retry', status, retryAfterMs, reason: record.text('error') }]
 }
 
 // What the CLI says by itself, such as an API error, comes from a model named `<synthetic>`: nothing was asked or paid.
 // What a helper inside the turn says (`parent_tool_use_id`) is no answer, but it is paid.
-const assistant = (record: Json): readonly EngineEvent[] => {
-  const message = get(record, 'message')
-  const [id, name] = [text(message, 'id'), text(message, 'model')]
-  if (name === '<synthetic>') return []
-  const said = list(message, 'content').flatMap((block): readonly EngineEvent[] => {
-    if (text(block, 'type') === 'tool_use') return [{ kind: 'tool', name: text(block, 'name') }]
-    const isAnswer = text(block, 'type') === 'text' && text(record, 'parent_tool_use_id') === ''
-    return isAnswer ? [{ kind: 'text', text: text(block, 'text') }] : []
+const assistant = (record: JsonView): readonly EngineEvent[] => {
+  const message = record.at('message')
+  const [id, model] = [message.text('id'), message.text('model')]
+  if (model === '<synthetic>') return []
+  const isAnswer = record.text('parent_tool_use_id') === ''
+  const said = message.list('content').flatMap((block): readonly EngineEvent[] => {
+    const type = block.text('type')
+    if (type === 'tool_use') return [{ kind: 'tool', name: block.text('name') }]
+    return type === 'text' && isAnswer ? [{ kind: 'text', text: block.text('text') }] : []
   })
-  return [...model(name), ...usage('step', get(message, 'usage'), { id, model: name }), ...said]
+  return [{ kind: 'model', model }, { ...usage('step', message.at('usage')), id, model }, ...said]
 }
 
-const toolResult = (block: Json): readonly EngineEvent[] => {
-  const what = text(block, 'content')
-  return get(block, 'is_error') === true && /EROFS|read-only file system/i.test(what) ? [{ kind: 'denied', what }] : []
+const toolResult = (block: JsonView): readonly EngineEvent[] => {
+  const what = block.text('content')
+  return block.flag('is_error') && /EROFS|read-only file system/i.test(what) ? [{ kind: 'denied', what }] : []
 }
 
-const rateLimit = (info: Json | undefined): readonly EngineEvent[] =>
-  text(info, 'status') === 'rejected'
-    ? [{ kind: 'retry', status: 429, reason: `usage limit reached|${get(info, 'resetsAt') ?? ''}` }]
+const rateLimit = (info: JsonView): readonly EngineEvent[] =>
+  info.text('status') === 'rejected'
+    ? [{ kind: 'retry', status: 429, reason: `usage limit reached|${info.number('resetsAt') ?? ''}` }]
     : []
 
 // `usage` is of this run, and all 0 after a stop at the cap; `modelUsage` and the dollars are of the whole session.
-const totals = (record: Json): readonly EngineEvent[] => {
-  const byModel = Object.entries(get(record, 'modelUsage') ?? {})
-  const [dearest] = byModel.toSorted(([, a], [, b]) => count(b, 'costUSD') - count(a, 'costUSD'))
-  const sum = (key: string): number => byModel.reduce((total, [, one]) => total + count(one, key), 0)
+const totals = (record: JsonView): readonly EngineEvent[] => {
+  const models = record.entries('modelUsage')
+  const [dearest] = models.toSorted(([, a], [, b]) => b.count('costUSD') - a.count('costUSD'))
+  const sum = (key: string): number => models.reduce((total, [, one]) => total + one.count(key), 0)
   const ofSession = {
-    input_tokens: sum('inputTokens'),
-    output_tokens: sum('outputTokens'),
-    cache_read_input_tokens: sum('cacheReadInputTokens'),
-    cache_creation_input_tokens: sum('cacheCreationInputTokens'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    cachedInputTokens: sum('cacheReadInputTokens'),
+    cacheWriteTokens: sum('cacheCreationInputTokens'),
   }
   return [
-    ...model(dearest?.[0] ?? ''),
-    ...usage('turn', get(record, 'usage')),
-    ...usage('session', ofSession),
-    { kind: 'cost', scope: 'session', usd: get(record, 'total_cost_usd') },
+    { kind: 'model', model: dearest?.[0] ?? '' },
+    usage('turn', record.at('usage')),
+    { kind: 'usage', scope: 'session', usage: ofSession, cacheApart: true },
+    { kind: 'cost', scope: 'session', usd: record.at('total_cost_usd').json },
   ]
 }
 
 // A refused reading or a refused command is no refused write.
-const denial = (refused: Json): readonly EngineEvent[] => {
-  const tool = text(refused, 'tool_name')
-  const what = `${tool} ${text(get(refused, 'tool_input'), 'file_path')}`.trim()
+const denial = (refused: JsonView): readonly EngineEvent[] => {
+  const tool = refused.text('tool_name')
+  const what = `${tool} ${refused.text('tool_input', 'file_path')}`.trim()
   return /^(?:Write|Edit|MultiEdit|NotebookEdit)$/.test(tool) ? [{ kind: 'denied', what }] : []
 }
 
 // `is_error` decides, never `subtype`: that says "success" around API errors.
-const end = (record: Json): EngineEvent => {
-  const answer = get(record, 'result')
-  if (typeof answer === 'string' && get(record, 'is_error') !== true) return { kind: 'result', ok: true, text: answer }
-  const subtype = text(record, 'subtype')
-  const error = text(record, 'result') || list(record, 'errors').filter(isText).join('; ') || subtype
-  const type = subtype.startsWith('error') ? subtype : text(record, 'api_error_type')
-  return { kind: 'result', ok: false, error, type, ...status(record, 'api_error_status') }
+const end = (record: JsonView): EngineEvent => {
+  const answer = record.at('result').json
+  if (typeof answer === 'string' && !record.flag('is_error')) return { kind: 'result', ok: true, text: answer }
+  const subtype = record.text('subtype')
+  const errors = record.list('errors').flatMap(one => one.text() || [])
+  const type = subtype.startsWith('error') ? subtype : record.text('api_error_type')
+  const error = record.text('result') || errors.join('; ') || subtype
+  return { kind: 'result', ok: false, error, type, status: record.number('api_error_status') }
 }
 
-// Anthropic counts what the cache did apart from `input_tokens`.
-const usage = (
-  scope: 'step' | 'turn' | 'session',
-  json: Json | undefined,
-  of: { readonly id?: string; readonly model?: string } = {},
-): readonly EngineEvent[] => {
-  const cachedInputTokens = count(json, 'cache_read_input_tokens')
-  const cacheWriteTokens = count(json, 'cache_creation_input_tokens')
-  const inputTokens = count(json, 'input_tokens') + cachedInputTokens + cacheWriteTokens
-  const outputTokens = count(json, 'output_tokens')
-  if (inputTokens === 0 && outputTokens === 0) return []
-  return [{ kind: 'usage', scope, usage: { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens }, ...of }]
-}
+const usage = (scope: 'step' | 'turn', json: JsonView): Extract<EngineEvent, { kind: 'usage' }> => ({
+  kind: 'usage',
+  scope,
+  usage: {
+    inputTokens: json.count('input_tokens'),
+    outputTokens: json.count('output_tokens'),
+    cachedInputTokens: json.count('cache_read_input_tokens'),
+    cacheWriteTokens: json.count('cache_creation_input_tokens'),
+  },
+  cacheApart: true,
+})
 
-const session = (record: Json): readonly EngineEvent[] => {
-  const id = get(record, 'session_id')
-  return isText(id) ? [{ kind: 'session', id }] : []
-}
-
-const model = (name: string): readonly EngineEvent[] => (name === '' ? [] : [{ kind: 'model', model: name }])
-
-const status = (json: Json, key: string): { readonly status?: number } => {
-  const told = get(json, key)
-  return typeof told === 'number' ? { status: told } : {}
-}
-
-// Of what is missing or of another type, there is nothing.
-const get = (json: Json | undefined, key: string): Json | undefined =>
-  isObject(json) && Object.hasOwn(json, key) ? json[key] : undefined
-
-const text = (json: Json | undefined, key: string): string => {
-  const value = get(json, key)
-  return isText(value) ? value : ''
-}
-
-const list = (json: Json | undefined, key: string): readonly Json[] => {
-  const value = get(json, key)
-  return Array.isArray(value) ? value : []
-}
-
-// Left out is 0; what is no number is left to the core to refuse.
-const count = (json: Json | undefined, key: string): number => {
-  const value = get(json, key) ?? 0
-  return typeof value === 'number' ? value : Number.NaN
-}
-
-const isText = (json: Json | undefined): json is string => typeof json === 'string'
-
-const isObject = (json: Json | undefined): json is { readonly [key: string]: Json } =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
+const session = (record: JsonView): EngineEvent => ({ kind: 'session', id: record.text('session_id') })

@@ -49,7 +49,7 @@ export const accountOf = (printed: Spend, logged?: Spend): Account => {
   if (logged === undefined || logged.tokens === 0 || logged.tokens < printed.tokens)
     return { spend: printed, whole: false }
   if (!hasPrice(logged) && hasPrice(printed)) return { spend: printed, whole: false }
-  return { spend: { ...logged, ...totalOf(printed) }, whole: !logged.pending }
+  return { spend: { ...logged, ...totalOf(printed) }, whole: !logged.pending && !printed.pending }
 }
 
 /** Whether a session's log could tell more than the CLI printed. */

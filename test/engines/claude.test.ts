@@ -160,11 +160,51 @@ test('each setting is a flag', t => {
   t.true(claude.command({ ...task, access: 'read' }).args.includes('--disallowedTools=Write,Edit,NotebookEdit'))
 })
 
-test('instructions that are too long for an argument go before the prompt', t => {
-  const instructions = '€'.repeat(45_000)
-  const { args, stdin } = claude.command({ ...task, instructions })
-  t.true(args.every(arg => Buffer.byteLength(arg) < 128 * 1024))
-  t.is(stdin, `<instructions>\n${instructions}\n</instructions>\n\n-p /cost`)
+test('it goes on with a session, and hands over the server by which its agent delegates, without the value of a token', t => {
+  const mcp = { name: 'errand', command: '/bin/errand', args: ['mcp'], env: ['ERRAND_TOKEN', 'ERRAND_CONFIG'] }
+  const { args } = claude.command({ ...task, session: 'c1f2', mcp })
+  t.deepEqual(args, [
+    ...fixed,
+    ...['--resume', 'c1f2', delegation],
+    `--mcp-config=${JSON.stringify({
+      mcpServers: {
+        errand: {
+          command: '/bin/errand',
+          args: ['mcp'],
+          env: { ERRAND_TOKEN: '$' + '{ERRAND_TOKEN}', ERRAND_CONFIG: '$' + '{ERRAND_CONFIG}' },
+        },
+      },
+    })}`,
+    '--allowedTools=mcp__errand',
+    ...['--effort', 'low'],
+  ])
+})
+
+const logOf = (session: string, environment: Readonly<Record<string, string>>): readonly string[] =>
+  claude.log?.files({ session, environment, folder: '/turn', cwd: '/srv', startedAtMs }) ?? []
+
+const startedAtMs = Date.UTC(2026, 11, 1)
+
+test('its log lies below its own folder, with one of each helper beside it', t => {
+  t.deepEqual(logOf('c1f2', { HOME: '/home/me' }), [
+    '/home/me/.claude/projects/*/c1f2.jsonl',
+    '/home/me/.claude/projects/*/c1f2/subagents/agent-*.jsonl',
+  ])
+  t.is(logOf('c1f2', { HOME: '/home/me', CLAUDE_CONFIG_DIR: '/etc/c' })[0], '/etc/c/projects/*/c1f2.jsonl')
+  t.deepEqual(logOf('../x', { HOME: '/home/me' }), [])
+})
+
+test('its log tells of each request and of its usage, and nothing of runs before', t => {
+  const logged = (record: Json) =>
+    claude.log?.decode(viewOf(record), { environment: {}, folder: '/turn', cwd: '/srv', startedAtMs })
+  const timestamp = '2026-12-01T00:00:00.500Z'
+  const message = { id: 'm', model, content: [], usage: { input_tokens: 1200, output_tokens: 34 } }
+  t.deepEqual(logged({ type: 'user', timestamp, message: { content: 'hi' } }), [{ kind: 'asked' }])
+  t.deepEqual(logged({ type: 'api-request', timestamp }), [{ kind: 'asked' }])
+  t.like(logged({ type: 'assistant', timestamp, message })?.[1], { kind: 'usage', scope: 'step', id: 'm' })
+  t.deepEqual(logged({ type: 'assistant', timestamp: '2026-11-30T23:59:59.999Z', message }), [])
+  t.deepEqual(logged({ type: 'assistant', message }), [])
+  t.deepEqual(logged({ type: 'cost-state', timestamp }), [])
 })
 
 const assistant = (more: object) =>
@@ -189,7 +229,8 @@ test('a step counts its cache apart from its input, and its message once', t => 
     {
       kind: 'usage',
       scope: 'step',
-      usage: { inputTokens: 17_104, outputTokens: 23, cachedInputTokens: 15_890, cacheWriteTokens: 1210 },
+      usage: { inputTokens: 4, outputTokens: 23, cachedInputTokens: 15_890, cacheWriteTokens: 1210 },
+      cacheApart: true,
       id: 'm',
       model,
     },
@@ -216,8 +257,9 @@ test('a write that the file system refused is denied, another failed tool is not
     decode({ type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content }] } })
   t.deepEqual(failedTool('EROFS: read-only file system, open /srv/a'), [
     { kind: 'denied', what: 'EROFS: read-only file system, open /srv/a' },
+    { kind: 'asked' },
   ])
-  t.deepEqual(failedTool('npm test failed'), [])
+  t.deepEqual(failedTool('npm test failed'), [{ kind: 'asked' }])
 })
 
 test('a refused command is no refused write', t => {
