@@ -64,7 +64,7 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
       if (event.kind === 'text') saidLength = (event.delta === true ? saidLength : 0) + event.text.length
     }
     if (saidLength > lineLimitBytes) overLimit('an answer')
-    if (events.right.some(isResult)) {
+    if (events.right.some(isEnd)) {
       inTime ||= !late
       listeners.result()
     }
@@ -111,4 +111,4 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
   }
 }
 
-const isResult = (event: EngineEvent): boolean => event.kind === 'result' && event.mayGoOn !== true
+const isEnd = (event: EngineEvent): boolean => event.kind === 'result' && event.mayGoOn !== true

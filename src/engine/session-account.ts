@@ -25,14 +25,16 @@ export const sessionAccount = (
   told: () => string | undefined,
 ): SessionAccount => {
   const { settings, turnFolder, resume } = request
-  if (settings.engine.log === undefined) return none
+  const { log, tellsUsd } = settings.engine
+  if (log === undefined) return none
   const runNow = (): LoggedRun => {
     const session = told() ?? resume?.session
     const { cwd } = settings
     return { folder: turnFolder, cwd, environment, startedAtMs, ...(session === undefined ? {} : { session }) }
   }
   return {
-    follow: (tally, grown) => follow(engine, runNow, tally, grown),
+    // Whoever tells dollars tells them as they are spent.
+    follow: (tally, grown) => (tellsUsd === true ? () => undefined : follow(engine, runNow, tally, grown)),
     read: tally => readWhole(engine, runNow(), tally),
   }
 }

@@ -100,9 +100,11 @@ const isWork = (event: EngineEvent): boolean => {
       return event.text !== ''
     case 'usage':
       return saysSomething(event.usage)
+    // A failed step that the CLI may get over is one more of its tries.
+    case 'result':
+      return event.ok || event.mayGoOn !== true
     case 'tool':
     case 'asked':
-    case 'result':
       return true
     default:
       return false

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Allowance } from '../../src/budget/budget.ts'
-import type { Engine } from '../../src/engine/engine.ts'
+import type { Engine, EngineEvent } from '../../src/engine/engine.ts'
 import type { TurnReport } from '../../src/engine/report.ts'
 import { run } from '../../src/engine/run.ts'
 import type { RunRequest } from '../../src/engine/run-request.ts'
@@ -36,6 +36,8 @@ export interface Asked {
   readonly onStarted?: (process: ProcessId) => void
   readonly onSeen?: (microUsd: number, tokens: number) => void
   readonly onEnding?: () => Promise<void>
+  readonly onEvent?: (event: EngineEvent) => void
+  readonly idleTimeoutMs?: number
 }
 
 /** What came of it, flat, so that it can be compared; and how long it took. */
@@ -92,6 +94,8 @@ export const oneTurn = async (asked: Asked): Promise<Came> => {
     now: Date.now,
     onStarted: asked.onStarted ?? (() => undefined),
     onSeen: asked.onSeen ?? (() => undefined),
+    ...(asked.onEvent === undefined ? {} : { onEvent: asked.onEvent }),
+    ...(asked.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: asked.idleTimeoutMs }),
     onEnding: asked.onEnding ?? (async () => undefined),
   })()
   const { outcome } = report

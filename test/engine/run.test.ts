@@ -7,26 +7,7 @@ import type { Engine, EngineEnd, EngineTask } from '../../src/engine/engine.ts'
 import { processesWithMark } from '../../src/process/mark.ts'
 import { failure } from '../../src/protocol/failure.ts'
 import { aMark, aPath, fake, isGone, logged, oneTurn, script, until } from './one-turn.ts'
-
-/** Its records are its events. */
-const plain = (more: Partial<Engine> = {}): Engine => ({
-  name: 'plain',
-  output: 'json',
-  command: ({ cli: [file = '', ...args], prompt }) => ({ file, args, stdin: prompt }),
-  decode: record => {
-    const events: unknown = Object.entries(record.json ?? {}).find(([key]) => key === 'events')?.[1]
-    return Array.isArray(events) ? events : []
-  },
-  classify: ({ stderr, noise, exitCode, signal }) => ({
-    code: 'engine_cli',
-    sentence: stderr.trim() || noise.trim() || `exit ${exitCode ?? signal}`,
-  }),
-  ...more,
-})
-
-const prints = (...events: readonly object[]): string => `console.log(${JSON.stringify(JSON.stringify({ events }))});`
-const answers = (text: string): object => ({ kind: 'result', ok: true, text })
-const lives = 'setInterval(() => {}, 1000);'
+import { answers, lives, plain, prints } from './plain-engine.ts'
 
 test('a command gets its prompt byte for byte, and its output is the answer but for one line end', async t => {
   const echo = (prompt: string) => oneTurn({ engine: command, cli: ['/bin/cat'], prompt })

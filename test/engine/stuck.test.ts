@@ -43,6 +43,7 @@ test('what says nothing of work changes nothing', t => {
     { kind: 'model', model: 'x' },
     { kind: 'text', text: '' },
     { kind: 'denied', what: 'x' },
+    { kind: 'result', ok: false, error: 'x', mayGoOn: true },
     { kind: 'cost', scope: 'turn', usd: 0 },
     { kind: 'usage', scope: 'step', usage: { inputTokens: 0, outputTokens: 0 } },
   ]
