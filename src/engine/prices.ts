@@ -27,7 +27,7 @@ const byOwnPrice = (usage: Usage, price: Price): MicroUsd | 'unknown' => {
   return microUsdFrom((perMillion + outputTokens * outputPerMTok) / 1e6)
 }
 
-const listOf = async (providerId: string): Promise<PriceOf> => {
+const listOf = async (provider: string): Promise<PriceOf> => {
   const { calcPrice } = await import('@pydantic/genai-prices')
   return (usage, model) => {
     if (model === undefined) return 'unknown'
@@ -37,9 +37,23 @@ const listOf = async (providerId: string): Promise<PriceOf> => {
       cache_read_tokens: usage.cachedInputTokens ?? 0,
       cache_write_tokens: usage.cacheWriteTokens ?? 0,
     }
-    const found = calcPrice(counted, nameInList(model), { providerId })
-    return found === null ? 'unknown' : microUsdFrom(found.total_price)
+    for (const { name, providerId } of entriesFor(model, provider)) {
+      const found = calcPrice(counted, name, providerId === undefined ? {} : { providerId })
+      if (found !== null) return microUsdFrom(found.total_price)
+    }
+    return 'unknown'
   }
+}
+
+/** Where the list may have a model. `openrouter/anthropic/claude-…` is first looked for as what that reseller takes for it. */
+const entriesFor = (
+  model: string,
+  provider: string,
+): readonly { readonly name: string; readonly providerId?: string }[] => {
+  const name = nameInList(model)
+  if (provider !== '*') return [{ name, providerId: provider }]
+  const [, first, rest] = /^([^/]+)\/(.+)$/.exec(model) ?? []
+  return first === undefined || rest === undefined ? [{ name }] : [{ name: rest, providerId: first }, { name }]
 }
 
 // `openai/gpt-5` and `us.anthropic.claude-…` name a way to the model, `[1m]` a window: the list knows the model alone.
