@@ -152,11 +152,15 @@ test('what a dead host left is settled and ended before anything is launched', a
   const report = path.join(state.config.stateFolder, 'reports', 'turn-1.jsonl')
   mkdirSync(path.dirname(report))
   writeFileSync(report, '')
+  const turnFolder = path.join(path.dirname(report), 'turn-1')
+  mkdirSync(turnFolder)
+  writeFileSync(path.join(turnFolder, 'mcp.json'), '{}')
 
   const hosted = await right(launchMissing(state, ['worker'], {}))
   t.teardown(() => hosted?.stop(0))
   await exited
   t.false(existsSync(report))
+  t.false(existsSync(turnFolder))
   t.deepEqual(await right(state.ledger.abandoned([owner.owner])), [])
   const reply = await talk(state, { name: 'worker', prompt: 'still money' })()
   t.is(reply.envelope.text, 'still money')
