@@ -9,36 +9,46 @@ import { resetInMs } from './reset-time.ts'
  */
 export const causeOf = (engine: Pick<Engine, 'name' | 'classify'>, end: EngineEnd, nowMs: number): Failure => {
   const told = engine.classify(end)
-  const known = told.code === 'engine_cli' ? commonCause(end) : undefined
+  const known = told.code === 'engine_cli' ? commonCause(end, nowMs) : undefined
   const code = known?.code ?? told.code
   const sentence = known?.sentence || told.sentence || unknownCause(engine.name, end)
   const hints = [sentence, end.retry?.reason ?? ''].map(text => text.slice(0, longestText))
-  const retryAfterMs = told.retryAfterMs ?? (code === 'rate_limited' ? resetInMs(hints, nowMs) : undefined)
+  const retryAfterMs = told.retryAfterMs ?? (code === 'rate_limited' ? waitMs(hints, end, nowMs) : undefined)
   return failure(code, sentence, retryAfterMs)
 }
+
+// A short wait is the CLI's own first guess; a long one is what the provider asked for.
+const waitMs = (hints: readonly string[], { retry }: EngineEnd, nowMs: number): number | undefined => {
+  const told = retry?.retryAfterMs ?? 0
+  return resetInMs(hints, nowMs) ?? (told >= askedForMs ? told : undefined)
+}
+
+const askedForMs = 5000
 
 interface Known {
   readonly code: ErrorCode
   readonly sentence: string
 }
 
-const commonCause = ({ result, retry, noise, stderr }: EngineEnd): Known | undefined => {
+const commonCause = ({ result, retry, noise, stderr }: EngineEnd, nowMs: number): Known | undefined => {
+  const knownIn = (texts: readonly string[], type = '', status?: number): Known | undefined => {
+    for (const text of texts) {
+      const code = codeOf(text, type, status, nowMs)
+      if (code !== undefined) return { code, sentence: text }
+    }
+    return undefined
+  }
   if (result !== undefined) return knownIn([result.error], `${result.type ?? ''}`, result.status)
   return knownIn(lines(noise)) ?? knownIn(lines(stderr)) ?? knownIn([retry?.reason ?? ''], '', retry?.status)
 }
 
-const knownIn = (texts: readonly string[], type = '', status?: number): Known | undefined => {
-  for (const text of texts) {
-    const code = codeOf(text, type, status)
-    if (code !== undefined) return { code, sentence: text }
-  }
-  return undefined
-}
-
 // The order matters: an empty account is often told as a 429 or a 400, a limit is often told next to a login hint.
-const codeOf = (text: string, type: string, status?: number): ErrorCode | undefined => {
-  const words = `${type} ${text}`.slice(0, longestText).replace(paths, ' ')
-  if (quota.test(words)) return 'quota_exhausted'
+const codeOf = (text: string, type: string, status: number | undefined, nowMs: number): ErrorCode | undefined => {
+  const told = text.slice(0, longestText)
+  const words = `${type} ${told}`.replace(paths, ' ')
+  if (emptyAccount.test(words)) return 'quota_exhausted'
+  // A quota that comes back by itself is a limit.
+  if (quota.test(words)) return resetInMs([told], nowMs) === undefined ? 'quota_exhausted' : 'rate_limited'
   if (markup.test(words)) return undefined
   if (status !== undefined && statuses.has(status)) return statuses.get(status)
   return phrases.find(([phrase]) => phrase.test(words))?.[1]
@@ -63,20 +73,47 @@ const paths = /\b\w+:\/\/\S+|(?<![~.\w-])[~.\w-]*(?:\/[^\s/'"`]+){2,}\/?/g
 // A page instead of an answer comes from a proxy or a bot check, whatever its status says.
 const markup = /<!doctype|<html/i
 
-const quota =
-  /credit balance is too low|spend(?:ing)? limit|insufficient_quota|quota exceeded|exceeded your (?:current )?quota|billing (?:hard )?limit|out of credits|insufficient (?:credits|funds|balance)/i
+const anyOf = (...parts: readonly string[]): RegExp => new RegExp(parts.join('|'), 'i')
+
+const emptyAccount = anyOf(
+  'credit balance is too low|insufficient[ _](?:quota|credits?|funds|balance)|out of credits|payment required',
+  'billing (?:hard )?limit|purchase (?:more )?credits|(?:account|key) .{0,40}\\b(?:overdue|in arrears)|\\barrearage\\b',
+  'premium request (?:allowance|quota|limit)|no quota\\b|\\b(?:status|error|code)\\W{0,3}402\\b',
+)
+
+const quota = anyOf(
+  'spend(?:ing)? limit|quota[ _]exceeded|exceeded your (?:current |monthly )?quota|exhausted your (?:\\w+ )?(?:quota|capacity)',
+  'quota (?:is|has been) (?:exhausted|exceeded)|quota will reset',
+)
 
 const phrases: readonly (readonly [RegExp, ErrorCode])[] = [
   [
-    /no conversation found|no rollout found|requires a valid session|session (?:id )?\S* ?(?:not found|is already in use)|no (?:saved )?session found|error resuming session/i,
+    anyOf(
+      'no conversation found|no rollout found|requires a valid session|error resuming session|invalid session (?:id|identifier)',
+      'session (?:id )?\\S* ?(?:not found|is already in use|does not exist)|no (?:saved )?session found|no session, task',
+    ),
     'session_state',
   ],
   [
-    /hit your (?:[\w-]+ )*limit|usage limit|rate[ _-]?limit|too many requests|overloaded|high demand|\b(?:status|error|code)\W{0,3}(?:429|529)\b/i,
+    anyOf(
+      'hit your (?:[\\w-]+ )*limit|usage[ _]limit|rate[ _-]?limit|too many requests|resource[ _]exhausted|\\bthrottl(?:ed|ing)\\b',
+      'overloaded|high demand|at capacity|server is busy|service (?:is )?(?:temporarily )?unavailable|^\\W*(?:429|529)\\b',
+      '\\b(?:status|error|code)\\W{0,3}(?:429|503|529)\\b',
+    ),
     'rate_limited',
   ],
   [
-    /not logged in|please run \/login|(?:invalid|incorrect|missing|expired) (?:api[ _-]?key|bearer|token)|authentication[ _-]?(?:error|failed)|failed to authenticate|token has expired|refresh token|sign in again|no auth credentials|missing environment variable: `\w*(?:KEY|TOKEN)|\bunauthorized\b|unauthenticated|request not allowed|unsupported_country|\b(?:status|error|code)\W{0,3}40[13]\b/i,
+    anyOf(
+      'not logged in|not authenticated|please (?:run \\S{0,20}/login|log ?in|sign ?in)|sign in again|log(?:ged)? in (?:first|again)',
+      '(?:invalid|incorrect|missing|expired|no|bad)[ _](?:x-)?(?:api[ _-]?keys?|bearer|access token|token|credentials)\\b',
+      'api[ _-]?key[ _](?:is )?(?:not valid|invalid|expired|missing|required|not found)|api keys are not supported',
+      'authentication[ _-]?(?:error|failed|required)|failed to authenticate|no auth(?:entication)? (?:credentials|information|provided|provider)',
+      'no auth provider|no auth type|auth method|token (?:has |is )?expired|refresh token|missing environment variable: `\\w*(?:KEY|TOKEN)',
+      '\\bunauthori[sz]ed\\b|unauthenticated|\\bpermission_denied\\b|request not allowed|^\\W*40[13]\\b',
+      'unsupported_country|(?:country|region|location)\\b.{0,40}\\bnot (?:supported|available)|not (?:supported|available) in your (?:country|region|location)',
+      '(?:account|organi[sz]ation|user) (?:\\S{1,60} )?(?:has been|have been|is|was) (?:\\w+ )?(?:disabled|suspended|deactivated|banned|restricted)',
+      '\\b(?:status|error|code)\\W{0,3}40[13]\\b',
+    ),
     'auth',
   ],
 ]
@@ -100,8 +137,9 @@ const tellingLine = ({ noise, stderr }: EngineEnd): string | undefined => {
   return all.find(line => alarm.test(line)) ?? all.findLast(line => !chatter.test(line))
 }
 
-const alarm = /^(?:\w*error|fatal|panic(?:ked)?)\b.{0,40}:/i
-const chatter = /^(?:at |warn|note|tip|info|debug|usage|for more information|node\.js v|reading additional input)/i
+const alarm = /^(?:\w*error|fatal|panic(?:ked)?|unknown (?:argument|option)s?)\b.{0,40}:/i
+const chatter =
+  /^(?:at |warn|note|tip|info|debug|usage|for more information|node\.js v|reading additional input|ripgrep (?:is )?not available)|^\P{L}*$/iu
 
 const howEnded = (name: string, { exitCode, signal }: EngineEnd): string => {
   if (signal !== undefined) return `The CLI of ${name} was ended by ${signal}.`

@@ -1,7 +1,9 @@
+import { clockInMs } from './wall-clock.ts'
+
 /** In how many milliseconds a provider's limit is over, as the first text that tells it has it. */
 export const resetInMs = (texts: readonly string[], nowMs: number): number | undefined => {
   for (const text of texts) {
-    const inMs = epoch(text, nowMs) ?? span(text) ?? clock(text, nowMs)
+    const inMs = epoch(text, nowMs) ?? span(text) ?? field(text) ?? date(text, nowMs) ?? clockInMs(text, nowMs)
     if (inMs !== undefined && inMs <= longestMs) return Math.max(0, Math.ceil(inMs))
   }
   return undefined
@@ -9,13 +11,13 @@ export const resetInMs = (texts: readonly string[], nowMs: number): number | und
 
 const longestMs = 400 * 24 * 3_600_000
 
-// `Claude AI usage limit reached|1762952400`
+// `usage limit reached|1762952400`, `"resets_at":1762952400`, `x-ratelimit-reset: 1762952400000`
 const epoch = (text: string, nowMs: number): number | undefined => {
-  const seconds = /\|(\d{10})(?:\d{3})?\b/.exec(text)?.[1]
-  return seconds === undefined ? undefined : Number(seconds) * 1000 - nowMs
+  const told = /(?:\||\bresets?(?:[-_ ]?(?:at|time|on|requests|tokens))?\W{1,5})(\d{10})(?:\d{3})?\b/i.exec(text)?.[1]
+  return told === undefined ? undefined : Number(told) * 1000 - nowMs
 }
 
-// `try again in 2 hours 13 minutes`, `retry after 1.5s`
+// `try again in 2 hours 13 minutes`, `retry after 1.5s`, `quota will reset after 2h10m3s`
 const span = (text: string): number | undefined => {
   const told = /\b(?:again|retry|resets?|wait)\b(?: in| after| at least)? ((?:\d+(?:\.\d+)? ?[a-z]+[ ,]*(?:and )?)+)/i
   const parts = [...(told.exec(text)?.[1] ?? '').matchAll(/(\d+(?:\.\d+)?) ?([a-z]+)/gi)]
@@ -23,7 +25,7 @@ const span = (text: string): number | undefined => {
     ([, count, unit = '']) => Number(count) * (unitMs.find(([name]) => name.test(unit))?.[1] ?? NaN),
   )
   const total = spans.reduce((sum, ms) => sum + ms, 0)
-  return spans.length > 0 && Number.isFinite(total) ? total : undefined
+  return spans.length === 0 || Number.isNaN(total) ? undefined : total
 }
 
 const unitMs: readonly (readonly [RegExp, number])[] = [
@@ -34,63 +36,21 @@ const unitMs: readonly (readonly [RegExp, number])[] = [
   [/^(?:d|days?)$/i, 86_400_000],
 ]
 
-// `resets 2:30am (UTC)`, `resets Jun 9 at 1am (America/Sao_Paulo)`; without a zone, the machine's.
-const clock = (text: string, nowMs: number): number | undefined => {
-  const told =
-    /\bresets?(?: at)? (?:([a-z]{3})[a-z]* (\d{1,2}),?(?: at)? )?(\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?/i
-  const [, monthName, day, hour, minute = '0', half, zone] = told.exec(text) ?? []
-  if (hour === undefined || !isZone(zone)) return undefined
-  const now = wall(nowMs, zone)
-  const hours = (Number(hour) % 12) + (half?.toLowerCase() === 'pm' ? 12 : 0)
-  const month = monthName === undefined ? undefined : months.indexOf(monthName.toLowerCase())
-  if (month === -1) return undefined
-  const at = (years: number, days: number): number =>
-    instant(Date.UTC(now.year + years, month ?? now.month, Number(day ?? now.day) + days, hours, Number(minute)), zone)
-  const soonest = at(0, 0) - nowMs
-  if (soonest > 0) return soonest
-  if (month !== undefined && soonest > -24 * 3_600_000) return 0
-  return (month === undefined ? at(0, 1) : at(1, 0)) - nowMs
+// `retry-after: 30` and `retry-after-ms: 1500` of a dumped answer, `"retryDelay": "37s"`, `"resets_in_seconds": 90`
+const field = (text: string): number | undefined => {
+  const [, name = '', count] =
+    /\b(retry[-_ ]?(?:after|delay)(?:[-_ ]?(?:ms|seconds?|secs?))?|resets?[-_ ](?:in|after)[-_ ]seconds)\W{1,5}(\d+(?:\.\d+)?)(?:s\b|(?!\.?\w|[:-]\d))/i.exec(
+      text,
+    ) ?? []
+  return count === undefined ? undefined : Number(count) * (/ms$/i.test(name) ? 1 : 1000)
 }
 
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-
-const isZone = (zone: string | undefined): boolean => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
-
-interface Wall {
-  readonly year: number
-  readonly month: number
-  readonly day: number
-  /** What the clock on the wall shows, as if it hung in Greenwich. */
-  readonly asUtcMs: number
-}
-
-const wall = (ms: number, zone: string | undefined): Wall => {
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
-  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
-  const [year, month, day] = [part('year'), part('month') - 1, part('day')]
-  return { year, month, day, asUtcMs: Date.UTC(year, month, day, part('hour'), part('minute'), part('second')) }
-}
-
-// The offset at the guess may lie on the other side of a change of clocks, so it is taken twice.
-const instant = (wallAsUtcMs: number, zone: string | undefined): number => {
-  const offset = (ms: number): number => wall(ms, zone).asUtcMs - Math.floor(ms / 1000) * 1000
-  const guess = wallAsUtcMs - offset(wallAsUtcMs)
-  return wallAsUtcMs - offset(guess)
+// `resets at 2026-12-03T09:00:00Z`, `retry-after: Thu, 03 Dec 2026 09:00:00 GMT`; without a zone, the machine's.
+const date = (text: string, nowMs: number): number | undefined => {
+  const [, iso, zone = '', http = ''] =
+    /\b(?:resets?|retry|again|until|after)\w*\W.{0,40}?\b(?:(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d\b)?|([a-z]{3}, \d\d [a-z]{3} \d{4} \d\d:\d\d:\d\d GMT))/i.exec(
+      text,
+    ) ?? []
+  const at = Date.parse(iso === undefined ? http : `${iso.replace(' ', 'T')}${zone.replace(/^(?:UTC|GMT)$/i, 'Z')}`)
+  return Number.isNaN(at) ? undefined : at - nowMs
 }

@@ -77,6 +77,31 @@ const said: readonly Row[] = [
   ['cannot open /srv/unauthorized/429/status 401/log', 'engine_cli'],
   ['GET http://127.0.0.1:4010/error/401/unauthorized was reset', 'engine_cli'],
   ['TypeError: Cannot read properties of undefined', 'engine_cli'],
+  ['API key not valid. Please pass a valid API key.', 'auth'],
+  ['No API key found for anthropic.', 'auth'],
+  ['Error: No authentication information found.', 'auth'],
+  ['No auth type is selected. Please configure an auth type before running in non-interactive mode.', 'auth'],
+  ['No auth provided. Please log in with `auggie login` or set the AUGMENT_SESSION_AUTH', 'auth'],
+  ['[API Error: 401 Incorrect API key provided]', 'auth'],
+  ['401 {"error":{"message":"nope"}}', 'auth'],
+  ['User location is not supported for the API use.', 'auth'],
+  ['This model is not available in your country.', 'auth'],
+  ['This organization has been disabled.', 'auth'],
+  ['Your account was temporarily suspended.', 'auth'],
+  ['User settings: telemetry disabled', 'engine_cli'],
+  ['EACCES: permission denied, open /srv/a', 'engine_cli'],
+  ['402 Payment Required', 'quota_exhausted'],
+  ['You have exceeded your premium request allowance.', 'quota_exhausted'],
+  ['Free allocated quota exceeded.', 'quota_exhausted'],
+  ['You exceeded your current quota. Please retry in 37.5s.', 'rate_limited', 37_500],
+  ['You have exhausted your capacity on this model. Your quota will reset after 2h10m3s.', 'rate_limited', 7_803_000],
+  ['[API Error: 429 slow down]', 'rate_limited'],
+  ['429 slow down', 'rate_limited'],
+  ['503 Service Unavailable', 'rate_limited'],
+  ['No session, task, or name matched "nope"', 'session_state'],
+  ['Error resuming session: Invalid session identifier "nope".', 'session_state'],
+  ['No saved session found with ID nope', 'session_state'],
+  ['Session not found', 'session_state'],
 ]
 
 const places: Readonly<Record<string, (words: string) => EngineEnd>> = {
@@ -173,8 +198,72 @@ test('without a telling line, the sentence is how it ended', t => {
   for (const [end, sentence] of rows) t.is(causeOf(engine, end, nowMs).sentence, sentence)
 })
 
+const limits: readonly (readonly [told: string, inMs: number | undefined])[] = [
+  ['try again in 1m30s', 90_000],
+  ['try again in 20 seconds', 20_000],
+  ['Please try again in 20ms.', 20],
+  ['Please try again in 6m0s.', 360_000],
+  ['resets in 2 hours 5 minutes', 125 * minuteMs],
+  ['retry after 30', 30_000],
+  ['retry after 30.', 30_000],
+  ['retry after 30 minutes', 30 * minuteMs],
+  ['"retryDelay": "37s"', 37_000],
+  ['retryDelay: 1.5s', 1500],
+  ["headers: { 'retry-after': '12', 'x-request-id': 'a1' }", 12_000],
+  ['retry-after-ms: 1500', 1500],
+  ['{"type":"usage_limit_reached","resets_in_seconds":90}', 90_000],
+  [`"resets_at":${nowMs / 1000 + 60}`, minuteMs],
+  [`"resetsAt": ${nowMs + 60_000}`, minuteMs],
+  [`anthropic-ratelimit-unified-reset: ${nowMs / 1000 + 60}`, minuteMs],
+  ['resets at 2026-06-08T13:00:00Z', hourMs],
+  ['resets at 2026-06-08T13:00:00.000+00:00', hourMs],
+  ['resets 2026-06-08 13:00 UTC', hourMs],
+  ['retry-after: Mon, 08 Jun 2026 12:00:30 GMT', 30_000],
+  ['resets 3pm (Europe/Berlin)', hourMs],
+  ['resets at 15:00 (Europe/Berlin)', hourMs],
+  ['resets 1:30 p.m. UTC', 1.5 * hourMs],
+  ['resets Jun 9 at 9:00am (UTC)', 21 * hourMs],
+  ['try again at Jun 9th, 2026 9:00 AM UTC', 21 * hourMs],
+  ['resets tomorrow at 9am (UTC)', 21 * hourMs],
+  ['resets Tuesday at 9am (UTC)', 21 * hourMs],
+  ['resets Mon 11am (UTC)', (7 * 24 - 1) * hourMs],
+  ['again 5 of them', undefined],
+  ['reset 12 counters', undefined],
+  ['retry after some time', undefined],
+]
+
+for (const [told, inMs] of limits) {
+  test(`a limit is over: ${told}`, t => {
+    const status = { kind: 'result', ok: false, error: told, status: 429 } as const
+    t.is(causeOf(engine, { result: status, noise: '', stderr: '' }, nowMs).retryAfterMs, inMs)
+  })
+}
+
+test('how long a CLI means to wait is a hint only where it is long', t => {
+  const waits = (retryAfterMs: number) =>
+    causeOf(
+      engine,
+      { retry: { kind: 'retry', status: 429, retryAfterMs, reason: 'rate_limit' }, noise: '', stderr: '' },
+      nowMs,
+    )
+  t.is(waits(512).retryAfterMs, undefined)
+  t.is(waits(7840).retryAfterMs, 7840)
+})
+
 test('a cause is looked for in a time that does not run away, however long the text', t => {
-  const texts = ['a', '/a', '-', 'hit your ', 'again in 1s ', '/a '].map(text => text.repeat(4_000_000 / text.length))
+  const texts = [
+    'a',
+    '/a',
+    '-',
+    'hit your ',
+    'again in 1s ',
+    '/a ',
+    'session ',
+    'account ',
+    'resets 1',
+    'retry-after: ',
+    '1a',
+  ].map(text => text.repeat(4_000_000 / text.length))
   const startedAtMs = performance.now()
   for (const error of texts)
     causeOf(engine, { result: { kind: 'result', ok: false, error }, noise: '', stderr: '' }, nowMs)
