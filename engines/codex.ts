@@ -60,7 +60,7 @@ const codex: Engine = {
 
   log: {
     files: run => {
-      const { HOME = '', CODEX_HOME = `${HOME}/.codex` } = run.environment
+      const { HOME = '.', CODEX_HOME = `${HOME}/.codex` } = run.environment
       return CODEX_HOME.startsWith('/') ? logsOf(run).map(name => `${CODEX_HOME}/sessions/${name}`) : []
     },
     decode: (record, run) => (Date.parse(record.text('timestamp')) >= run.startedAtMs ? logged(record, run) : []),

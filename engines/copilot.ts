@@ -93,7 +93,7 @@ const copilot: Engine = {
 
   log: {
     files: run => {
-      const { HOME = '', COPILOT_HOME = `${HOME}/.copilot` } = run.environment
+      const { HOME = '.', COPILOT_HOME = `${HOME}/.copilot` } = run.environment
       const session = run.session ?? sessionOf(run.folder)
       return COPILOT_HOME.startsWith('/') && /^[\w-]+$/.test(session)
         ? [`${COPILOT_HOME}/session-state/${session}/events.jsonl`]

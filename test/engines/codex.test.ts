@@ -1,11 +1,26 @@
+import { join } from 'node:path'
 import test from 'ava'
 import codex from '../../engines/codex.ts'
-import type { EngineTask, Json } from '../../src/engine/engine.ts'
+import type { EngineEvent, EngineTask, Json } from '../../src/engine/engine.ts'
 import { viewOf } from '../../src/engine/json-view.ts'
 import type { ErrorCode } from '../../src/protocol/error-codes.ts'
+import { logged, recordsOf } from './logs.ts'
 import { testTranscripts } from './replay.ts'
 
 const decode = (record: Json) => codex.decode(viewOf(record))
+
+const sessionIn = (scenario: string): { readonly session: string } => ({
+  session: recordsOf(join('codex', `${scenario}.stdout`))[0]?.text('thread_id') ?? '',
+})
+
+// What each request used at the model that wrote these logs.
+const once34 = {
+  inputTokens: 1200,
+  outputTokens: 34,
+  cachedInputTokens: 1000,
+  cacheWriteTokens: 0,
+  reasoningTokens: 30,
+}
 
 const settings = { model: 'gpt-5' }
 const nothing = { model: 'gpt-5', tokens: 0, cost: [0, 'none'], settings } as const
@@ -20,6 +35,47 @@ const badKey = failed('auth', false, 'unexpected status 401 Unauthorized: Incorr
 const refusedWrite = failed('write_permission', false, "/bin/bash -lc 'echo hi > /home/user/project'")
 
 testTranscripts('codex', {
+  'errand-helper': {
+    text: 'SAID "{\\"agent_id\\":\\"01a230c8-6230-7730-a4b1-1c04ee1a03a1\\",\\"nickname\\":\\"Kierkegaard\\"}"',
+    tokens: 2468,
+    cost: [1430, 'priced'],
+    model: 'gpt-5',
+    settings,
+    session: '01a230c8-5978-7a40-9dcc-a297339b35e8',
+  },
+  'errand-killed': {
+    ...failed('engine_cli', true, 'was ended by SIGKILL'),
+    ...unknown,
+    session: '01a230c7-8dcb-7a61-9eae-ca0b6570a5d8',
+  },
+  'errand-mcp': {
+    text: 'SAID [{"type":"input_text","text":"Wall time: 0.6318 seconds\\nOutput:"},{"type":"input_text","text":"talked to worker loopback=404 token=token-of-this-turn"}]',
+    tokens: 2468,
+    cost: [1430, 'priced'],
+    model: 'gpt-5',
+    settings,
+    session: '01a230c8-1b1c-79e1-9514-973a781c1684',
+  },
+  // The provider of OpenAI cannot be told to try less often.
+  'errand-openai-500': {
+    ...failed('rate_limited', true, 'experiencing high demand'),
+    ...nothing,
+    session: '01a230c8-8817-7180-b569-33aa4b7e631c',
+  },
+  'errand-resumed': {
+    text: 'TOOL SAID: Chunk ID: e87e44\nWall time: 1.5946 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\nmade.txt\n',
+    tokens: 3702,
+    cost: [5520, 'priced'],
+    model: 'gpt-5',
+    settings,
+    session: '01a230c7-bbd2-7a00-9eb0-5d69255d4b47',
+  },
+  // It opened another thread and said nothing of it but its id.
+  'errand-resumed-junk': {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=6 chars=19892 saw1=false tools=7 lastrole=user'),
+    session: '01a230c7-f14b-7c91-920d-5a7a21dab391',
+  },
   'http-400': {
     ...failed('engine_cli', true, 'bad request'),
     ...nothing,
@@ -117,7 +173,10 @@ testTranscripts('codex', {
 })
 
 const task: EngineTask = { prompt: '-p /cost', cli: ['/opt/codex'], args: ['-c', 'a=1'], cwd: '/srv', folder: '/turn' }
-const fixed = ['exec', '--json', '--skip-git-repo-check', '-c', 'allow_login_shell=false']
+const fixed = [
+  ...['exec', '--json', '--skip-git-repo-check', '-c', 'analytics.enabled=false'],
+  ...['-c', 'allow_login_shell=false'],
+]
 
 test('what it starts: the prompt on stdin, the flags of the instance before its dash', t => {
   t.deepEqual(codex.command(task), { file: '/opt/codex', args: [...fixed, '-c', 'a=1', '-'], stdin: '-p /cost' })
@@ -137,15 +196,83 @@ test('each setting is a flag', t => {
     ...['-c', 'developer_instructions="be \\"brief\\"\\n\\u007f\ufffd"'],
     ...['-c', 'a=1', '-'],
   ])
-  const modes = (['read', 'write', 'full'] as const).map(access => codex.command({ ...task, access }).args[6])
+  const modes = (['read', 'write', 'full'] as const).map(access => codex.command({ ...task, access }).args.at(-4))
   t.deepEqual(modes, ['read-only', 'workspace-write', 'danger-full-access'])
 })
 
-test('instructions that are too long for an argument go before the prompt', t => {
-  const instructions = '\x01'.repeat(25_000)
-  const { args, stdin } = codex.command({ ...task, instructions })
-  t.true(args.every(arg => Buffer.byteLength(arg) < 128 * 1024))
-  t.is(stdin, `<instructions>\n${instructions}\n</instructions>\n\n-p /cost`)
+test('a thread goes on, and every flag stands before the word that takes hardly any', t => {
+  const { args } = codex.command({ ...task, access: 'read', session: 'abc' })
+  t.deepEqual(args, [...fixed, '-s', 'read-only', '-c', 'a=1', 'resume', 'abc', '-'])
+})
+
+test('the bus is handed over: its tools need no approval, its variables go by name', t => {
+  const mcp = { name: 'errand', command: '/opt/node "24"', args: ['mcp', '-x'], env: ['ERRAND_TOKEN', 'ERRAND_TURN'] }
+  const { args } = codex.command({ ...task, mcp })
+  t.deepEqual(args.slice(fixed.length, -3), [
+    '-c',
+    'mcp_servers.errand={command="/opt/node \\"24\\"",args=["mcp","-x"],env_vars=["ERRAND_TOKEN","ERRAND_TURN"],' +
+      'default_tools_approval_mode="approve",tool_timeout_sec=86400}',
+  ])
+})
+
+const main = '01a230c8-5d93-7361-9446-4dbe7b1c1d40'
+const startedAtMs = Date.parse('2026-12-01T08:46:00Z')
+const inHome = { folder: '/turn', cwd: '/srv', environment: { HOME: '/home/me' }, startedAtMs }
+
+test('its log is looked for by its thread, and those of its helpers by the time', t => {
+  const files = codex.log?.files({ ...inHome, session: main }) ?? []
+  t.true(files.includes(`/home/me/.codex/sessions/2026/12/01/rollout-*-${main}.jsonl`))
+  t.true(files.includes('/home/me/.codex/sessions/2026/12/01/rollout-*-01a230c*.jsonl'))
+  const elsewhere = codex.log?.files({ ...inHome, session: main, environment: { CODEX_HOME: '/srv/codex' } }) ?? []
+  t.true(elsewhere.includes(`/srv/codex/sessions/2026/12/01/rollout-*-${main}.jsonl`))
+})
+
+test('where nothing tells its thread or its home, there is no log', t => {
+  for (const run of [
+    inHome,
+    { ...inHome, session: '../../etc' },
+    { ...inHome, session: main, environment: {} },
+    { ...inHome, session: main, environment: { CODEX_HOME: 'here' } },
+  ])
+    t.deepEqual(codex.log?.files(run), [])
+})
+
+const inLog = (name: string, session: string, sinceMs: number) =>
+  logged(codex, join('codex', name), { ...inHome, session, startedAtMs: sinceMs })
+
+test('each request stands in its log, with what the cache gave', t => {
+  const { session } = sessionIn('errand-helper')
+  const events = inLog('errand-helper.log.jsonl', session, 0)
+  t.deepEqual(
+    events.filter(({ kind }) => kind === 'usage'),
+    Array<EngineEvent>(2).fill({ kind: 'usage', scope: 'step', usage: once34 }),
+  )
+  t.deepEqual(
+    events.find(({ kind }) => kind === 'model'),
+    { kind: 'model', model: 'gpt-5' },
+  )
+})
+
+test('what a helper used is paid by the turn that started it, and by no other', t => {
+  const { session } = sessionIn('errand-helper')
+  t.deepEqual(inLog('errand-helper.log1.jsonl', session, 0), [{ kind: 'usage', scope: 'step', usage: once34 }])
+  t.deepEqual(inLog('errand-helper.log1.jsonl', main, 0), [])
+})
+
+test('a turn that was cut had asked, and was told nothing', t => {
+  const { session } = sessionIn('errand-killed')
+  t.deepEqual(
+    inLog('errand-killed.log.jsonl', session, 0).map(({ kind }) => kind),
+    ['model', 'asked'],
+  )
+})
+
+test('of a resumed thread only what is newer than the turn counts', t => {
+  const { session } = sessionIn('errand-resumed')
+  const requests = (sinceMs: number): number =>
+    inLog('errand-resumed.log.jsonl', session, sinceMs).filter(({ kind }) => kind === 'usage').length
+  t.is(requests(0), 3)
+  t.is(requests(Date.parse('2026-12-01T08:48:00Z')), 2)
 })
 
 test('a reconnect is a retry, with the status that it met', t => {
