@@ -6,7 +6,7 @@ import type { ScenarioName } from './scenarios.ts'
 export interface Expected {
   /** The code of its failure; `answer` where it has none. */
   readonly outcome: ErrorCode | 'answer'
-  /** At most this long, from spawn to report. */
+  /** At most this long, from spawn to report, and what a plain answer takes on this machine. */
   readonly withinMs: number
   readonly cost?: Cost
   readonly basis?: Cost['basis']

@@ -1,6 +1,6 @@
 import { usual } from './expectations.ts'
 import { liveSuite } from './suite.ts'
 
-const common = usual({ cost: { microUsd: 4110, basis: 'reported' }, model: 'mock-model', session: /^ses_\w+$/ })
+const common = usual({ cost: { microUsd: 4110, basis: 'reported' }, model: 'mock/mock-model', session: /^ses_\w+$/ })
 
 liveSuite('opencode', common)

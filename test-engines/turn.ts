@@ -80,7 +80,7 @@ export const openBench = async (name: CliName, cli: readonly string[]): Promise<
       cwd: place.cwd,
       model: setup.model,
       env: setup.envNames,
-      timeoutMs: 150_000,
+      timeoutMs: 240_000,
       graceMs: 2000,
       lineLimitBytes: 8 * 1024 ** 2,
       ...asked.settings,
