@@ -41,7 +41,11 @@ const gemini: Engine = {
   decode: record => {
     switch (record.text('type')) {
       case 'init':
-        return [{ kind: 'session', id: record.text('session_id') }, ...modelOf(record.text('model'))]
+        // It says `auto` where it chooses by itself: the end tells which models that were.
+        return [
+          { kind: 'session', id: record.text('session_id') },
+          { kind: 'model', model: /^auto\b/.test(record.text('model')) ? '' : record.text('model') },
+        ]
       case 'message':
         if (record.text('role') !== 'assistant') return []
         return [{ kind: 'text', text: record.text('content'), delta: record.flag('delta') }]
@@ -63,12 +67,13 @@ const gemini: Engine = {
   },
 
   decodeError: line => {
-    const [, status, rest = ''] = /^Attempt \d+ failed(?: with status (\d{3}))?[.:] (.*)/.exec(line) ?? []
-    if (rest === '') return []
+    const [, attempt, code, rest] = /^Attempt (\d+) failed(?: with status (\d{3}))?[.:] (.*)/.exec(line) ?? []
+    if (rest === undefined) return []
     const [, wait] = / Retrying after (\d+)ms/.exec(rest) ?? []
-    const { error: reason, ...told } = failed(rest.replace(/ ?Retrying (?:after|with) .*?\.\.\. ?/, ''))
-    const waits = wait === undefined ? {} : { status: 429, retryAfterMs: Number(wait) }
-    return [{ kind: 'retry', reason, status: status === undefined ? told.status : Number(status), ...waits }]
+    const { error: reason, status } = failed(rest.replace(/ ?Retrying (?:after|with) .*?\.\.\. ?/, ''))
+    // What it does not say: it waits for 5, 10, 20, then 30 seconds.
+    const retryAfterMs = wait === undefined ? Math.min(2500 * 2 ** Number(attempt), 30_000) : Number(wait)
+    return [{ kind: 'retry', reason, status: code === undefined ? (wait ? 429 : status) : Number(code), retryAfterMs }]
   },
 
   classify: ({ result, retry, exitCode = 0, stderr }) => {
@@ -78,7 +83,7 @@ const gemini: Engine = {
     const status = told.status ?? (result ? undefined : retry?.status) ?? (exitCode > 128 ? exitCode + 256 : exitCode)
     if (isRefused(status) || /API key not valid|API_KEY_INVALID/.test(sentence)) return { code: 'auth', sentence }
     // Google words a limit of a minute as it words an empty account; only the former says when to come back.
-    const comesBack = retry?.retryAfterMs !== undefined || /retry in [\d.]+ ?m?s/i.test(sentence)
+    const comesBack = /retry in [\d.]+ ?m?s/i.test(sentence)
     const isLimit = comesBack || ((status === 429 || status === 503) && !/your current quota/i.test(sentence))
     return { code: isLimit ? 'rate_limited' : 'engine_cli', sentence }
   },
@@ -126,9 +131,6 @@ priority = 998
 denyMessage = "This instance may only read."
 `
 
-// It names `auto` where it chooses by itself: the end tells which models that were.
-const modelOf = (model: string): readonly EngineEvent[] => (/^auto\b/.test(model) ? [] : [{ kind: 'model', model }])
-
 const answer = (text: string): EngineEvent => ({ kind: 'result', ok: true, text })
 
 // `-o json` says all of it at the end, in one object.
@@ -139,31 +141,24 @@ const whole = (record: JsonView): readonly EngineEvent[] => [
 ]
 
 // Of the run, by model, in the names of both formats. What was thought is in the total alone.
-const spent = (record: JsonView): readonly EngineEvent[] => {
-  const models = record.entries('stats', 'models').map(([model, stats]) => {
+const spent = (record: JsonView): readonly EngineEvent[] =>
+  record.entries('stats', 'models').map(([model, stats]) => {
     const tokens = stats.at('tokens').json === undefined ? stats : stats.at('tokens')
     const inputTokens = tokens.count('input_tokens') + tokens.count('prompt')
     const outputTokens = tokens.count('output_tokens') + tokens.count('candidates')
     const total = tokens.count('total_tokens') + tokens.count('total')
     const reasoningTokens = Math.max(0, total - inputTokens - outputTokens)
-    return {
-      model,
-      total,
-      usage: { inputTokens, outputTokens, cachedInputTokens: tokens.count('cached'), reasoningTokens },
-    }
+    const usage = { inputTokens, outputTokens, cachedInputTokens: tokens.count('cached'), reasoningTokens }
+    return { ...step, id: model, model, usage }
   })
-  const [most] = models.toSorted((a, b) => b.total - a.total)
-  return [
-    ...(most === undefined || !(most.total > 0) ? [] : modelOf(most.model)),
-    ...models.map(({ model, usage }) => ({ ...step, id: model, model, usage })),
-  ]
-}
+
 const step = { kind: 'usage', scope: 'step', reasoningApart: true } as const
 
 // Of a refused write; a command that was refused may have been a reading one.
 const denied = (record: JsonView): readonly EngineEvent[] => {
   const said = record.text('error', 'message') || record.text('output')
-  const isWrite = /^(?:write_file|replace)/.test(record.text('tool_id')) && /denied|permission|not within/i.test(said)
+  const isWrite =
+    /^(?:write_file|replace)/.test(record.text('tool_id')) && /denied|permission|not in workspace/i.test(said)
   const isDenied = isWrite || /EROFS|read-only file system/i.test(said)
   return record.text('status') === 'error' && isDenied ? [{ kind: 'denied', what: said.slice(0, 300) }] : []
 }
@@ -195,4 +190,5 @@ const isRefused = (status: number): boolean => status === 41 || status === 401 |
 const lastMessage = (stderr: string): string =>
   /^ *"message": "(.*)",?$/m
     .exec(stderr.slice(stderr.lastIndexOf('\n  "error": {') + 1))?.[1]
-    ?.replaceAll('\\"', '"') ?? ''
+    ?.replace(/\\n/g, ' ')
+    .replaceAll('\\"', '"') ?? ''

@@ -56,7 +56,7 @@ const qwen: Engine = {
       case 'result':
         return [
           session,
-          ...usage('turn', record.at('usage')),
+          ...usage('session', record.at('usage')),
           ...record.list('permission_denials').flatMap(denial),
           end(record),
         ]
@@ -72,17 +72,10 @@ const qwen: Engine = {
     return [{ kind: 'retry', status, reason: error, retryAfterMs: Number(seconds) * 1000 }]
   },
 
-  classify: ({ result, exitCode }) => {
+  classify: ({ result, stderr }) => {
+    const isLogin = /^(?:No auth type is selected|Missing API key|Qwen OAuth free tier has been discontinued)/im
     const sentence = result?.error ?? ''
-    const isLogin = /^(?:No auth type is selected|Missing API key)|Qwen OAuth free tier has been discontinued/i.test(
-      sentence,
-    )
-    if (isLogin) return { code: 'auth', sentence }
-    const isCapped = exitCode === 53 || exitCode === 55
-    return {
-      code: 'engine_cli',
-      sentence: isCapped && sentence === '' ? 'Qwen Code stopped at a limit that its flags or settings set.' : sentence,
-    }
+    return { code: isLogin.test(sentence || stderr) ? 'auth' : 'engine_cli', sentence }
   },
 
   log: {
@@ -155,7 +148,7 @@ const assistant = (record: JsonView): readonly EngineEvent[] => {
   return [...usage('step', message.at('usage')).map(one => ({ ...one, ...of })), ...said]
 }
 
-const usage = (scope: 'step' | 'turn', json: JsonView) =>
+const usage = (scope: 'step' | 'session', json: JsonView) =>
   json.json === undefined
     ? []
     : [
@@ -172,7 +165,8 @@ const usage = (scope: 'step' | 'turn', json: JsonView) =>
 
 const refused = (block: JsonView): readonly EngineEvent[] => {
   const what = block.text('content')
-  return block.flag('is_error') && /EROFS|read-only file system|EACCES|permission denied/i.test(what)
+  return block.flag('is_error') &&
+    /EROFS|read-only file system|^(?:Error|Permission denied) writing to file.*(?:EACCES|EPERM)/i.test(what)
     ? [{ kind: 'denied', what }]
     : []
 }
