@@ -224,6 +224,19 @@ test('a cycle of single-turn instances is busy at once, both ways at once too', 
   })
 })
 
+test('a refusal names the rule, the instance and the file that made it', async t => {
+  await withBus(async bus => {
+    const file = `${bus.folder}/budgets.json`
+    const worker = await bus.serve('worker', { peers: [], maxDepth: 2 })
+    const off = await bus.serve('off', { enabled: false })
+    const told = async (at: typeof worker, more: Readonly<Record<string, unknown>>) =>
+      field(await ask(at, more), 'error')
+    t.is(await told(worker, { fromInstance: 'friend' }), `"friend" is not among the peers of worker in ${file}.`)
+    t.is(await told(worker, { depth: 3 }), `Depth 3 is beyond the maxDepth of worker, 2, in ${file}.`)
+    t.is(await told(off, {}), `Instance off is disabled ("enabled": false in ${file}).`)
+  })
+})
+
 test('an instance does not talk to itself', async t => {
   await withBus(async bus => {
     const a = await bus.serve('a', { behaviour: 'delegates:a/a', concurrency: 2 })
@@ -299,7 +312,7 @@ test('a failure that cost money is charged, and the budget runs out truly', asyn
     const refusal = await ask(worker)
     t.is(
       field(refusal, 'error'),
-      'Budget exhausted: $1.1100 used of $1.00. It is the budget of worker. For more: errand budget add worker 2.',
+      `Budget exhausted: $1.1100 used of $1.00. It is the budget of worker. For more: errand budget add worker 2. It is set in ${bus.folder}/budgets.json.`,
     )
     t.is(field(refusal, 'fromInstance'), 'worker')
   })
@@ -336,7 +349,7 @@ test('a budget of 0 blocks everything, a missing one nothing', async t => {
     const zero = await bus.serve('zero', { limits: { budget: { microUsd: 0, per: 'total' } } })
     t.like((await ask(zero)).json, {
       errorCode: 'budget_exhausted',
-      error: 'Budget exhausted: $0.0000 used of $0.00. It is the budget of zero. For more: errand budget add zero 2.',
+      error: `Budget exhausted: $0.0000 used of $0.00. It is the budget of zero. For more: errand budget add zero 2. It is set in ${bus.folder}/budgets.json.`,
     })
     for (const dimension of ['tokens', 'turns'] as const) {
       const none = await bus.serve(dimension, { limits: { budget: { [dimension]: 0, per: 'day' } } })

@@ -1,4 +1,4 @@
-import { budgetExhausted, type Failure, failure } from '../protocol/failure.ts'
+import { budgetExhausted, type Failure, failure, oneLine } from '../protocol/failure.ts'
 import { showLimit, showSpent } from '../protocol/money.ts'
 import { everyInstance, type Measure } from './rules.ts'
 
@@ -27,6 +27,14 @@ export const tooManyTurns = (instance: string, turns: number, limit: number): Fa
     'turns_exhausted',
     `Turns exhausted: ${turns} of ${limit} under one root. It is the maxTurnsPerRoot of ${instance}.`,
   )
+
+/** A refusal by a limit names the file that set it; the ledger does not know it. */
+export const setIn =
+  (file: string) =>
+  (why: Failure): Failure =>
+    why.code === 'budget_exhausted' || why.code === 'turns_exhausted'
+      ? { ...why, sentence: oneLine(`${why.sentence} It is set in ${file}.`) }
+      : why
 
 export const waitsForItself = (instance: string, money: Measure | undefined): Failure =>
   failure(

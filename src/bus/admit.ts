@@ -18,17 +18,20 @@ export interface Admitted {
 type Admitting = Pick<Instance, 'name' | 'enabled' | 'maxDepth' | 'peers'>
 type Step = E.Either<Failure, TalkRequest>
 
-/** Enabled → depth → self and peer (docs/protocol.md, "Order of the checks"). */
+/**
+ * Enabled → depth → self and peer (docs/protocol.md, "Order of the checks"). A refusal names the rule, the instance and the
+ * file that made it: whoever hears it has shown who it is.
+ */
 export const admit =
-  (instance: Admitting, caller: Caller) =>
+  (instance: Admitting, caller: Caller, file: string) =>
   (talk: TalkRequest): E.Either<Failure, Admitted> =>
     pipe(
-      enabled(instance, talk),
+      enabled(instance, file, talk),
       E.chain(provedDepth(caller)),
-      E.chain(depthWithin(instance)),
+      E.chain(depthWithin(instance, file)),
       E.chain(provedName(caller)),
       E.chain(notItself(instance)),
-      E.chain(peerAllowed(instance, caller)),
+      E.chain(peerAllowed(instance, caller, file)),
       E.map(({ prompt, fromInstance, depth }) => ({
         prompt,
         from: fromInstance,
@@ -37,10 +40,10 @@ export const admit =
       })),
     )
 
-const enabled = (instance: Admitting, talk: TalkRequest): Step =>
+const enabled = (instance: Admitting, file: string, talk: TalkRequest): Step =>
   instance.enabled
     ? E.right(talk)
-    : E.left(failure('bus_disabled', `Instance ${instance.name} is disabled ("enabled": false in budgets.json).`))
+    : E.left(failure('bus_disabled', `Instance ${instance.name} is disabled ("enabled": false in ${file}).`))
 
 const provedDepth =
   (caller: Caller) =>
@@ -51,11 +54,16 @@ const provedDepth =
   }
 
 const depthWithin =
-  ({ name, maxDepth }: Admitting) =>
+  ({ name, maxDepth }: Admitting, file: string) =>
   (talk: TalkRequest): Step =>
     talk.depth <= maxDepth
       ? E.right(talk)
-      : E.left(failure('max_depth_exceeded', `Depth ${talk.depth} is beyond the maxDepth of ${name}, ${maxDepth}.`))
+      : E.left(
+          failure(
+            'max_depth_exceeded',
+            `Depth ${talk.depth} is beyond the maxDepth of ${name}, ${maxDepth}, in ${file}.`,
+          ),
+        )
 
 const provedName =
   (caller: Caller) =>
@@ -72,12 +80,12 @@ const notItself =
       : E.right(talk)
 
 const peerAllowed =
-  ({ name, peers }: Admitting, caller: Caller) =>
+  ({ name, peers }: Admitting, caller: Caller, file: string) =>
   (talk: TalkRequest): Step => {
     const { fromInstance } = talk
     const isOperator = caller.kind === 'operator' && fromInstance === operator
     if (isOperator || peers.includes('*') || (fromInstance !== '*' && peers.includes(fromInstance)))
       return E.right(talk)
     const who = JSON.stringify(fromInstance.slice(0, 64))
-    return E.left(failure('peer_not_allowed', `${who} is not among the peers of ${name} in budgets.json.`))
+    return E.left(failure('peer_not_allowed', `${who} is not among the peers of ${name} in ${file}.`))
   }

@@ -1,6 +1,7 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { setIn } from '../budget/sentences.ts'
 import type { Json } from '../protocol/decode.ts'
 import {
   capabilitiesFor,
@@ -31,6 +32,7 @@ export const talk =
     return pipe(
       admitted(bus, heard, hear),
       TE.chain(hold(bus, heard)),
+      TE.mapLeft(setIn(bus.host.configFile)),
       TE.matchE(refuse(bus, facts), turn =>
         pipe(
           runTurn(bus, turn, heard.tell),
@@ -53,7 +55,12 @@ const admitted = (
   pipe(
     bus.authenticate(authorization),
     TE.chain(caller =>
-      pipe(body, TE.chainEitherK(decodeTalkRequest), TE.map(hear), TE.chainEitherK(admit(bus.instance, caller))),
+      pipe(
+        body,
+        TE.chainEitherK(decodeTalkRequest),
+        TE.map(hear),
+        TE.chainEitherK(admit(bus.instance, caller, bus.host.configFile)),
+      ),
     ),
   )
 

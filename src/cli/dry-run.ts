@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { exhausted } from '../budget/sentences.ts'
+import { exhausted, setIn } from '../budget/sentences.ts'
 import { budgetStates } from '../budget/states.ts'
 import { reachOf } from '../config/reach.ts'
 import { refuseEarly } from '../launch/early.ts'
@@ -28,7 +28,8 @@ export const dryRun = async (
   if (E.isLeft(target)) return answerFailure(terminal, target.left, name, options)
   const verdict = await budgetVerdict(state, target.right)()
   if (E.isLeft(verdict)) return answerFailure(terminal, verdict.left, name, options)
-  if (verdict.right.kind === 'exhausted') return answerFailure(terminal, exhausted(verdict.right.by), name, options)
+  if (verdict.right.kind === 'exhausted')
+    return answerFailure(terminal, setIn(config.file)(exhausted(verdict.right.by)), name, options)
   const listed = await registry.list()()
   if (E.isLeft(listed)) return answerFailure(terminal, listed.left, name, options)
   const budgets = await budgetStates(store, where.now(), [budgetOf(config, name)])()

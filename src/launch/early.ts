@@ -13,7 +13,10 @@ export const refuseEarly = (config: Config, name: string, talk: Talk): E.Either<
     E.fromNullable<Failure>(noSuchInstance(config, name))(config.instances.get(name)),
     E.chainFirst(() => fits(config, talk)),
     E.chainFirst(target =>
-      pipe(decodeTalkRequest({ ...talk, depth: talk.depth + 1 }), E.chain(admit(target, { kind: 'operator' }))),
+      pipe(
+        decodeTalkRequest({ ...talk, depth: talk.depth + 1 }),
+        E.chain(admit(target, { kind: 'operator' }, config.file)),
+      ),
     ),
   )
 

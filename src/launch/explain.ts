@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { scopesOf } from '../budget/balances.ts'
 import { everyInstance, judge, type Verdict } from '../budget/rules.ts'
-import { exhausted } from '../budget/sentences.ts'
+import { exhausted, setIn } from '../budget/sentences.ts'
 import { windowsOf } from '../budget/windows.ts'
 import type { Config, InstanceConfig } from '../config/config.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
@@ -56,7 +56,10 @@ export const explain = (
       const key = instance === everyInstance ? 'budget' : `instances.${instance}.budget`
       return {
         ...told,
-        refusal: { why: exhausted(verdict.by), by: { rule: 'budget', instance, key, file: config.file } },
+        refusal: {
+          why: setIn(config.file)(exhausted(verdict.by)),
+          by: { rule: 'budget', instance, key, file: config.file },
+        },
       }
     }),
   )
