@@ -15,6 +15,7 @@ const nothing: Evidence = {
 const causes: readonly [string, Partial<Evidence>, string][] = [
   ['cancelled', { ours: { cancelled: failure('cancelled', 'cancelled') } }, 'cancelled'],
   ['overspent', { ours: { overspent: failure('budget_exhausted', 'overspent') } }, 'overspent'],
+  ['stuck', { ours: { stuck: failure('auth', 'stuck') } }, 'stuck'],
   ['timed out', { ours: { timedOut: failure('timeout', 'timed out') } }, 'timed out'],
   ['could not start', { notStarted: failure('engine_cli', 'could not start') }, 'could not start'],
   ['the engine is at fault', { broken: failure('invalid_handler_response', 'broken') }, 'broken'],
@@ -58,6 +59,12 @@ test('an empty answer is no success; what was said last stands in for an empty r
   t.is(sentenceOf({ ...nothing, result }), 'The CLI ended without an answer.')
   t.is(sentenceOf({ ...nothing, result, said: 'the last words' }), 'text: the last words')
   t.is(sentenceOf({ ...nothing, output: 'text', said: '\n' }), 'The CLI ended without an answer.')
+})
+
+test('the answer of another session is none; what failed there keeps its cause', t => {
+  const evidence: Evidence = { ...nothing, denied: ['Write a'], strayed: failure('session_state', 'strayed') }
+  t.is(sentenceOf({ ...evidence, result: { kind: 'result', ok: true, text: 'fine' } }), 'strayed')
+  t.is(sentenceOf({ ...evidence, result: { kind: 'result', ok: false, error: 'x' } }), 'classified')
 })
 
 test('a refused write fails, unless the instance may only read', t => {

@@ -255,6 +255,16 @@ const cases: Readonly<Record<string, Case>> = {
     t.is(came.tokens, 5 * 54_000)
   },
 
+  'BUD-05': async t => {
+    const first = await ask('BUD-05')
+    const { session = '', sessionTotal } = first
+    t.deepEqual(sessionTotal?.microUsd, 250_686)
+    const second = await ask('BUD-05', { resume: { session, totalMicroUsd: 250_686 } })
+    t.is(second.session, session)
+    const [once, again] = [first, second].map(({ cost }) => cost.microUsd)
+    t.deepEqual([once, again], [250_686, 28_596])
+  },
+
   'BUD-07': async t => {
     for (const wrong of ['negative', 'infinity', 'string', 'null', 'missing', 'nan', 'huge', 'bool', 'comma']) {
       const environment = { FAKE_CASE: wrong }
@@ -278,7 +288,7 @@ test('every case of these areas is run', t => {
     .filter(line => line !== '')
     .map((line): { readonly id: string; readonly area: string } => JSON.parse(line))
   const ours = known.filter(
-    ({ id, area }) => ['stdin', 'argv', 'output', 'process'].includes(area) || /^BUD-0[237]$/.test(id),
+    ({ id, area }) => ['stdin', 'argv', 'output', 'process'].includes(area) || /^BUD-0[2357]$/.test(id),
   )
   // ARG-06 is about Windows, which the launch refuses.
   t.deepEqual(new Set(Object.keys(cases)), new Set(ours.map(({ id }) => id).filter(id => id !== 'ARG-06')))

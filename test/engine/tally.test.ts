@@ -1,7 +1,8 @@
 import test from 'ava'
 import type { Cost } from '../../src/budget/budget.ts'
-import { costOf, type Ending } from '../../src/engine/cost.ts'
+import { accountOf, costOf, type Ending, wantsLog } from '../../src/engine/cost.ts'
 import type { EngineEvent, Usage } from '../../src/engine/engine.ts'
+import type { Resume } from '../../src/engine/run-request.ts'
 import type { PriceOf } from '../../src/engine/settings.ts'
 import { tallyOf } from '../../src/engine/tally.ts'
 import { simplePrice } from './one-turn.ts'
@@ -18,8 +19,8 @@ const cost = (scope: Scope, usd: unknown, id?: string): EngineEvent => ({
 })
 const said: EngineEvent = { kind: 'text', text: 'x' }
 
-const tallied = (events: readonly EngineEvent[], priceOf: PriceOf = simplePrice) => {
-  const tally = tallyOf(priceOf)
+const tallied = (events: readonly EngineEvent[], priceOf: PriceOf = simplePrice, resume?: Resume) => {
+  const tally = tallyOf(priceOf, undefined, resume)
   for (const event of events) tally.add(event)
   return tally
 }
@@ -137,4 +138,201 @@ test('the answer of a CLI without a final text is its last message, or the piece
   t.is(tallied([text('It '), text('is ', true), text('fine.', true)]).seen().lastText, 'It is fine.')
   t.is(tallied([text('I shall look.'), tool]).seen().lastText, '')
   t.is(tallied([text('I shall look.'), tool, text('Fine.')]).seen().text, 'I shall look.\n\nFine.')
+})
+
+const counted = (usage: Usage, more: object = {}): EngineEvent => ({ kind: 'usage', scope: 'turn', usage, ...more })
+
+test('what a CLI counts apart is added to what it is a part of', t => {
+  const parts = { cachedInputTokens: 20, cacheWriteTokens: 3, reasoningTokens: 400 }
+  const priced: Usage[] = []
+  const tokensOf = (more: object): number =>
+    tallied([counted({ inputTokens: 100, outputTokens: 1000, ...parts }, more)], usage => {
+      priced.push(usage)
+      return 1
+    }).spend().tokens
+  t.is(tokensOf({}), 1100)
+  t.is(tokensOf({ cacheApart: true }), 1123)
+  t.is(tokensOf({ reasoningApart: true }), 1500)
+  t.is(tokensOf({ cacheApart: true, reasoningApart: true }), 1523)
+  t.deepEqual(priced.at(-1), { inputTokens: 123, outputTokens: 1400, ...parts })
+})
+
+test('what is empty says nothing', t => {
+  const tally = tallied([
+    { kind: 'session', id: 's' },
+    { kind: 'model', model: 'm' },
+    { kind: 'text', text: 'hi' },
+    usage('step', 5, 'a'),
+  ])
+  for (const event of [
+    { kind: 'session', id: '' },
+    { kind: 'model', model: '' },
+    { kind: 'text', text: '' },
+    usage('step', 0, 'a'),
+    usage('session', 0),
+  ] as const)
+    tally.add(event)
+  const { session, model, lastText } = tally.seen()
+  t.deepEqual({ session, model, lastText }, { session: 's', model: 'm', lastText: 'hi' })
+  t.is(tally.spend().tokens, 5)
+  t.false(tallied([usage('turn', 0), { kind: 'text', text: '' }]).spend().worked)
+})
+
+test('a request is pending until its usage is told, in each file for itself', t => {
+  const tally = tallyOf(simplePrice)
+  const asked: EngineEvent = { kind: 'asked' }
+  const pending = (event: EngineEvent, source?: string): boolean => {
+    tally.add(event, source)
+    return tally.spend().pending
+  }
+  t.true(pending(asked))
+  t.true(pending(usage('step', 0)))
+  t.false(pending(usage('step', 1)))
+  t.true(pending(asked, 'main'))
+  t.true(pending(asked, 'helper'))
+  t.true(pending(usage('step', 1), 'helper'))
+  t.false(pending(usage('step', 1), 'main'))
+})
+
+// Twice as dear per token from 200 on, as long contexts are.
+const tiered: PriceOf = ({ inputTokens }) => (inputTokens > 200 ? 2 : 1) * inputTokens
+
+test('many requests are no long context: where the steps are told as well, each is priced by itself', t => {
+  const steps = [usage('step', 150, 'a'), usage('step', 150, 'b')]
+  t.is(tallied([usage('turn', 300)], tiered).spend().priced, 600)
+  t.is(tallied([...steps, usage('turn', 300)], tiered).spend().priced, 300)
+  t.is(tallied([...steps, usage('session', 300)], tiered).spend().priced, 300)
+  t.is(
+    tallied([...steps, usage('session', 700)], tiered, { session: 's', totalTokens: 400, totalMicroUsd: 9 }).spend()
+      .priced,
+    300,
+  )
+  t.is(tallied([...steps, usage('turn', 310)], tiered).spend().priced, 620, 'the steps are not all')
+})
+
+const resumed = (totalMicroUsd?: number, totalTokens?: number): Resume => ({
+  session: 's',
+  ...(totalMicroUsd === undefined ? {} : { totalMicroUsd }),
+  ...(totalTokens === undefined ? {} : { totalTokens }),
+})
+
+const totals: readonly [string, readonly EngineEvent[], Resume, PriceOf, tokens: number, Cost][] = [
+  [
+    'a total that goes on',
+    [usage('turn', 40), usage('session', 140), cost('session', 0.00014)],
+    resumed(100, 100),
+    simplePrice,
+    40,
+    { microUsd: 40, basis: 'reported' },
+  ],
+  [
+    'a total that began anew',
+    [usage('turn', 140), usage('session', 140), cost('session', 0.00014)],
+    resumed(100, 100),
+    simplePrice,
+    140,
+    { microUsd: 140, basis: 'reported' },
+  ],
+  [
+    'a total that is smaller than before',
+    [usage('session', 40), cost('session', 0.00004)],
+    resumed(100, 100),
+    simplePrice,
+    40,
+    { microUsd: 40, basis: 'reported' },
+  ],
+  [
+    'no price: dollars go the way of the tokens',
+    [usage('turn', 40), usage('session', 140), cost('session', 0.00014)],
+    resumed(100, 100),
+    () => 'unknown',
+    40,
+    { microUsd: 40, basis: 'reported' },
+  ],
+  [
+    'nothing to compare the dollars with: the larger',
+    [cost('session', 0.00014)],
+    resumed(100, 100),
+    simplePrice,
+    0,
+    { microUsd: 140, basis: 'reported' },
+  ],
+  [
+    'not a cent more than before',
+    [cost('session', 0.0001)],
+    resumed(100, 100),
+    simplePrice,
+    0,
+    { microUsd: 0, basis: 'reported' },
+  ],
+  [
+    'tokens of a session and nothing else',
+    [usage('session', 140)],
+    resumed(100, 100),
+    simplePrice,
+    40,
+    { microUsd: 40, basis: 'priced' },
+  ],
+  [
+    'nobody knows what was before: the run as it tells of itself',
+    [usage('turn', 40), usage('session', 140), cost('session', 0.00014)],
+    resumed(),
+    simplePrice,
+    40,
+    { microUsd: 40, basis: 'priced' },
+  ],
+  [
+    'nobody knows what was before, nor of this run',
+    [usage('session', 140), cost('session', 0.00014)],
+    resumed(),
+    simplePrice,
+    140,
+    { microUsd: 140, basis: 'reported' },
+  ],
+]
+
+for (const [title, events, resume, priceOf, tokens, expected] of totals) {
+  test(`a resumed session: ${title}`, t => {
+    const spend = tallied(events, priceOf, resume).spend()
+    t.is(spend.tokens, tokens)
+    t.deepEqual(costOf(spend, { engine: jsonEngine }, byItself), expected)
+  })
+}
+
+test('what the session has come to is told as the CLI told it', t => {
+  const { sessionTotal } = tallied(
+    [usage('session', 140), cost('session', 0.00014)],
+    simplePrice,
+    resumed(100, 100),
+  ).spend()
+  t.deepEqual(sessionTotal, { microUsd: 140, tokens: 140 })
+  t.deepEqual(tallied([usage('session', 140)]).spend().sessionTotal, { microUsd: 140, tokens: 140 })
+  t.deepEqual(tallied([usage('session', 140)], () => 'unknown').spend().sessionTotal, { tokens: 140 })
+  t.is(tallied([usage('turn', 140), cost('turn', 1)]).spend().sessionTotal, undefined)
+})
+
+test('of two accounts the one that tells more is taken, never both', t => {
+  const spendOf = (...events: EngineEvent[]) => tallied(events).spend()
+  const unpriced = (tokens: number) => tallied([usage('turn', tokens)], () => 'unknown').spend()
+  const taken = (...accounts: Parameters<typeof accountOf>) => {
+    const { spend, whole } = accountOf(...accounts)
+    return [spend.tokens, spend.priced, whole]
+  }
+  const asked: EngineEvent = { kind: 'asked' }
+  t.deepEqual(taken(spendOf(usage('turn', 9))), [9, 9, false])
+  t.deepEqual(taken(spendOf(usage('turn', 9)), spendOf(usage('step', 9), usage('step', 1))), [10, 10, true])
+  t.deepEqual(taken(spendOf(), spendOf(usage('step', 9), asked)), [9, 9, false], 'it was still asking')
+  t.deepEqual(taken(spendOf(asked), spendOf(usage('step', 9))), [9, 9, false], 'the log lags behind')
+  t.deepEqual(taken(spendOf(usage('turn', 9)), spendOf(usage('step', 8))), [9, 9, false], 'the log lacks some')
+  t.deepEqual(taken(spendOf(usage('turn', 9)), spendOf()), [9, 9, false])
+  t.deepEqual(taken(unpriced(9), spendOf(usage('step', 9))), [9, 9, true], 'the log knows the model')
+  t.deepEqual(taken(spendOf(usage('turn', 9)), unpriced(12)), [9, 9, false], 'the log does not')
+})
+
+test('a log is read for a turn that was cut, or whose dollars the CLI did not tell', t => {
+  const complete = { complete: true }
+  t.false(wantsLog(tallied([cost('turn', 1)]).spend(), complete))
+  t.true(wantsLog(tallied([cost('turn', 1)]).spend(), { complete: false }))
+  t.true(wantsLog(tallied([usage('turn', 1)]).spend(), complete))
+  t.true(wantsLog(tallied([cost('turn', '?')]).spend(), complete))
 })

@@ -9,6 +9,7 @@ import { loadEngine } from '../../src/engine/load.ts'
 import { loadPricer } from '../../src/engine/prices.ts'
 import type { TurnReport } from '../../src/engine/report.ts'
 import { run } from '../../src/engine/run.ts'
+import type { Resume } from '../../src/engine/run-request.ts'
 import type { EngineSettings } from '../../src/engine/settings.ts'
 import { type ErrorCode, factsOf } from '../../src/protocol/error-codes.ts'
 
@@ -26,6 +27,10 @@ export interface Expected {
   readonly tokens: number
   readonly cost: readonly [microUsd: number, basis: Basis]
   readonly settings?: Partial<EngineSettings>
+  /** The session that the turn goes on with. */
+  readonly resume?: Resume
+  /** What the session has come to. */
+  readonly total?: TurnReport['sessionTotal']
 }
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures')
@@ -44,7 +49,7 @@ export const testTranscripts = (engine: string, rows: Readonly<Record<string, Ex
     const [scenario = ''] = name.split(', ', 1)
     test(`as recorded: ${name}`, async t => {
       const cli = [process.execPath, join(fixtures, 'engines', 'replay.mjs'), join(folder, scenario)]
-      const report = await turn(t, engine, { cli, ...expected.settings })
+      const report = await turn(t, engine, { cli, ...expected.settings }, undefined, expected.resume)
       check(t, report, expected)
     })
   }
@@ -56,6 +61,7 @@ export const turn = async (
   name: string,
   more: Partial<EngineSettings> & Pick<EngineSettings, 'cli'>,
   prompt = 'Say hi',
+  resume?: Resume,
 ): Promise<TurnReport> => {
   const folder = await mkdtemp(join(tmpdir(), 'errand-engine-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -88,6 +94,7 @@ export const turn = async (
     onStarted: () => {},
     onSeen: () => {},
     onEnding: async () => {},
+    ...(resume === undefined ? {} : { resume }),
   })()
 }
 
@@ -106,5 +113,6 @@ const check = (t: ExecutionContext, report: TurnReport, expected: Expected): voi
   t.is(report.session, expected.session)
   t.is(report.model, expected.model)
   t.is(report.tokens, expected.tokens)
+  if (expected.total !== undefined) t.deepEqual(report.sessionTotal, expected.total)
   t.deepEqual([report.cost.microUsd, report.cost.basis], [...expected.cost])
 }
