@@ -112,7 +112,12 @@ const usage = (scope: 'step' | 'session', json: JsonView): EngineEvent => ({
   },
 })
 
-const retry = (reason: string): EngineEvent => ({ kind: 'retry', reason, status: statusIn(reason) })
+// `Reconnecting... 1/5 (why)`
+const retry = (message: string): EngineEvent => ({
+  kind: 'retry',
+  reason: /^Reconnecting\.+ \d+\/\d+ \((.+)\)$/s.exec(message)?.[1] ?? message,
+  status: statusIn(message),
+})
 
 // An API's refusal arrives as its JSON body, in a string.
 const failed = (message: string): EngineEvent => {

@@ -275,9 +275,13 @@ test('of a resumed thread only what is newer than the turn counts', t => {
   t.is(requests(Date.parse('2026-12-01T08:48:00Z')), 2)
 })
 
-test('a reconnect is a retry, with the status that it met', t => {
-  const message = 'Reconnecting... 1/5 (unexpected status 401 Unauthorized: no, url: http://127.0.0.1:4010/m/s529/v1)'
-  t.deepEqual(decode({ type: 'error', message }), [{ kind: 'retry', reason: message, status: 401 }])
+test('a reconnect is a retry, with the status that it met and the cause without the counting', t => {
+  const why = 'unexpected status 401 Unauthorized: no (really), url: http://127.0.0.1:4010/m/s529/v1'
+  const waiting = 'Reconnecting... waiting for network'
+  t.deepEqual(decode({ type: 'error', message: `Reconnecting... 1/5 (${why})` }), [
+    { kind: 'retry', reason: why, status: 401 },
+  ])
+  t.deepEqual(decode({ type: 'error', message: waiting }), [{ kind: 'retry', reason: waiting, status: undefined }])
 })
 
 test('what came from the cache and what was thought are parts, not more', t => {
