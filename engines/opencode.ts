@@ -22,8 +22,12 @@ const opencode: Engine = {
   ],
 
   command: ({ cli: [file = 'opencode', ...leading], args, prompt, model, access, session, capMicroUsd, ...task }) => {
-    const permission = { ...(access && permissions[access]), ...(capMicroUsd === undefined ? {} : { task: 'deny' }) }
     const files = filesOf(task)
+    const permission = {
+      ...(access && permissions[access]),
+      ...(task.mcp && { [`${task.mcp.name}_*`]: 'allow' }),
+      ...(capMicroUsd === undefined ? {} : { task: 'deny' }),
+    }
     return {
       file,
       args: [
@@ -72,16 +76,15 @@ const opencode: Engine = {
     return reason === undefined ? [] : [{ kind: 'retry', reason: reason.replace(/\\(["\\])/g, '$1') }]
   },
 
-  classify: ({ result, retry, stderr }) => {
+  classify: ({ result, stderr }) => {
     const [sentence, provider, model = '', near = ''] = unknownModel.exec(stderr) ?? []
     // What it names as near is in its catalogue: if it is this very model, its provider has no login.
     if (near.split(', ').includes(model) && model !== '')
       return { code: 'auth', sentence: `opencode has no login for ${provider}. Run "opencode auth login".` }
-    if (result?.type === 'UnknownError' && !stderr.includes('level=ERROR')) return { code: 'auth', sentence: noCause }
+    if (result?.type === 'UnknownError' && !stderr.includes('level=ERROR')) return noCause
     if (result?.type === 'ProviderAuthError') return { code: 'auth', sentence: result.error }
-    if (stderr.startsWith(help)) return { code: 'engine_cli', sentence: badFlag }
-    const hint = retry?.retryAfterMs === undefined ? {} : { retryAfterMs: retry.retryAfterMs }
-    return { code: 'engine_cli', sentence: sentence ?? result?.error ?? '', ...hint }
+    if (stderr.startsWith('opencode run [message..]')) return badFlag
+    return { code: 'engine_cli', sentence: sentence ?? result?.error ?? '' }
   },
 }
 
@@ -119,7 +122,8 @@ const tool = (part: JsonView): readonly EngineEvent[] => {
 // A rejected question ends the turn, whatever it was about. Of what a rule denies only the writes are missed.
 const isRejected = /^The user rejected permission/
 const isWriting = /^(?:write|edit|multiedit|patch|apply_patch)$/
-const isRefusedWrite = /^The user has specified a rule|FileSystem\.\w+ \(|EROFS|EACCES|read-only file system/i
+const isRefusedWrite =
+  /^The user has specified a rule|^(?:Unknown|PermissionDenied): FileSystem|EROFS|EACCES|read-only file system/i
 
 const ended: EngineEvent = { kind: 'result', ok: true, text: '', mayGoOn: true }
 
@@ -147,7 +151,7 @@ const finished = (reason: string): readonly EngineEvent[] => {
   if (reason === 'unknown' || reason === '')
     return [{ kind: 'retry', reason: 'The provider sent no answer of a model.' }]
   if (reason === 'stop') return [ended]
-  return [{ kind: 'result', ok: false, error: `The model ended its answer early: ${reason}.` }]
+  return [{ kind: 'result', ok: false, error: `The model ended its answer early: ${reason}.`, mayGoOn: true }]
 }
 
 const failed = (error: JsonView): readonly EngineEvent[] => {
@@ -155,21 +159,17 @@ const failed = (error: JsonView): readonly EngineEvent[] => {
   const [, type = name] = /"(?:type|code)":"(?!error")([^"]+)"/.exec(data.text('responseBody')) ?? []
   const [status, message] = [data.number('statusCode'), data.text('message') || name]
   const seconds = Number.parseFloat(data.text('responseHeaders', 'retry-after'))
-  const hint = { kind: 'retry', status, reason: message, retryAfterMs: seconds * 1000 } as const
-  const end = {
-    kind: 'result',
-    ok: false,
-    error: message,
-    status,
-    type,
-    mayGoOn: name === 'ContextOverflowError',
-  } as const
-  return seconds > 0 ? [hint, end] : [end]
+  const mayGoOn = name === 'ContextOverflowError'
+  return [
+    ...(seconds > 0 ? [{ kind: 'retry', status, reason: message, retryAfterMs: seconds * 1000 } as const] : []),
+    { kind: 'result', ok: false, error: message, status, type, mayGoOn },
+  ]
 }
 
 const unknownModel = /Model not found: ([^/\s"]+)\/([^\s"]+)\.(?: Did you mean: ([^?"]*)\?)?/
 
-const noCause =
-  'opencode has no login for the provider of this model, or does not know the model. Run "opencode auth login", or mend "model".'
-const help = 'opencode run [message..]'
-const badFlag = 'opencode does not know one of its flags, and says no more. Mend "args".'
+const noCause = {
+  code: 'auth',
+  sentence: 'opencode has no login for the provider of this model, or does not know it. Run "opencode auth login".',
+} as const
+const badFlag = { code: 'engine_cli', sentence: 'opencode does not know one of its flags. Mend "args".' } as const

@@ -79,7 +79,10 @@ const pi: Engine = {
       if (!(Date.parse(record.text('timestamp')) >= startedAtMs)) return []
       const message = record.at('message')
       const role = message.text('role')
-      if (role === 'assistant') return [...modelOf(message), ...spent(message.at('usage'))]
+      // Of an answer that was cut it keeps what had been told of it until then, and never learns the rest.
+      const isCut = message.text('stopReason') === 'aborted'
+      if (role === 'assistant')
+        return [...modelOf(message), ...spent(message.at('usage')), ...(isCut ? [{ kind: 'asked' } as const] : [])]
       return role === 'user' || role === 'toolResult' ? [{ kind: 'asked' }] : spent(record.at('usage'))
     },
   },

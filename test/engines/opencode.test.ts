@@ -86,7 +86,7 @@ testTranscripts('opencode', {
   },
   // Recorded without its log, so that it does not say what is wrong.
   'nologin-fresh': {
-    ...failed('auth', false, 'no login for the provider of this model, or does not know the model'),
+    ...failed('auth', false, 'no login for the provider of this model, or does not know it'),
     ...nothing,
     session: 'ses_dd0615114ffeynk2V6ZBWoBJxH',
   },
@@ -162,12 +162,14 @@ test('model, session and full access are flags; what an instance may do is a per
 
 test('where dollars are limited there are no subagents, since nobody tells what they cost', t => {
   t.deepEqual(permissionOf({ access: 'full', capMicroUsd: 7 }), { task: 'deny' })
+  t.deepEqual(permissionOf({ access: 'full' }), {})
 })
 
 test('instructions and the bus are handed over by a configuration of the turn; no token stands in it', t => {
   const mcp = { name: 'errand', command: '/opt/errand', args: ['mcp'], env: ['ERRAND_TOKEN'] }
   const { files = {}, env = {} } = opencode.command({ ...task, mcp, instructions: '-be "brief"' })
   t.is(env['OPENCODE_CONFIG'], '/turn/opencode.json')
+  t.is(env['OPENCODE_PERMISSION'], '{"errand_*":"allow"}')
   t.is(files['instructions.md'], '-be "brief"')
   t.deepEqual(JSON.parse(files['opencode.json'] ?? ''), {
     mcp: { errand: { type: 'local', command: ['/opt/errand', 'mcp'], enabled: true } },

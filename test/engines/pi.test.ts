@@ -271,6 +271,7 @@ test('its log: where it lies, and what is newer than the run', t => {
   t.deepEqual(entry({ message: message({}) }, '1970-01-01T00:00:00.004Z'), [])
   t.deepEqual(entry({ message: message({}) }, 'soon'), [])
   t.deepEqual(entry({ message: { role: 'toolResult' } }), [{ kind: 'asked' }])
+  t.deepEqual(entry({ message: message({ stopReason: 'aborted' }) })?.at(-1), { kind: 'asked' })
   t.deepEqual(entry({ type: 'usage', kind: 'cache_warm', usage }), [...told])
   t.deepEqual(entry({ type: 'model_change', modelId: 'm' }), [])
 })
