@@ -83,9 +83,9 @@ const gemini: Engine = {
     const status = told.status ?? (result ? undefined : retry?.status) ?? (exitCode > 128 ? exitCode + 256 : exitCode)
     if (isRefused(status) || /API key not valid|API_KEY_INVALID/.test(sentence)) return { code: 'auth', sentence }
     // Google words a limit of a minute as it words an empty account; only the former says when to come back.
-    const comesBack = /retry in [\d.]+ ?m?s/i.test(sentence)
-    const isLimit = comesBack || ((status === 429 || status === 503) && !/your current quota/i.test(sentence))
-    return { code: isLimit ? 'rate_limited' : 'engine_cli', sentence }
+    if (/retry in [\d.]+ ?m?s/i.test(sentence)) return { code: 'rate_limited', sentence }
+    if (/your (?:current|daily) quota/i.test(sentence)) return { code: 'quota_exhausted', sentence }
+    return { code: status === 429 || status === 503 ? 'rate_limited' : 'engine_cli', sentence }
   },
 
   log: {

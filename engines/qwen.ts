@@ -74,7 +74,7 @@ const qwen: Engine = {
 
   classify: ({ result, stderr }) => {
     const isLogin = /^(?:No auth type is selected|Missing API key|Qwen OAuth free tier has been discontinued)/im
-    const sentence = result?.error ?? ''
+    const { error: sentence } = result ?? failed(/^ *"message": "(.*)",?$/m.exec(stderr)?.[1] ?? '')
     return { code: isLogin.test(sentence || stderr) ? 'auth' : 'engine_cli', sentence }
   },
 

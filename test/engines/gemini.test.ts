@@ -171,8 +171,8 @@ test('a limit that passes is no empty account', t => {
     gemini.classify({ result: { kind: 'result', ok: false, error, status }, noise: '', stderr: '' }).code
   const quota = 'You exceeded your current quota, please check your plan and billing details.'
   t.is(cause(`${quota} Please retry in 34.07s.`, 429), 'rate_limited')
-  // Left to the phrases of many CLIs, which know it.
-  t.is(cause(quota, 429), 'engine_cli')
+  t.is(cause(quota, 429), 'quota_exhausted')
+  t.is(cause('You have exhausted your daily quota on this model.'), 'quota_exhausted')
 })
 
 test('its own account of a session: a request is open until its tokens are told', t => {
