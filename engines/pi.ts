@@ -73,7 +73,8 @@ const pi: Engine = {
     files: ({ session, environment }) => {
       const agent = environment['PI_CODING_AGENT_DIR'] || `${environment['HOME']}/.pi/agent`
       const folder = environment['PI_CODING_AGENT_SESSION_DIR'] || `${agent}/sessions`
-      return session === undefined ? [] : [`${folder}/*/*_${session}.jsonl`, `${folder}/*_${session}.jsonl`]
+      const name = `*_${session}.jsonl`
+      return session === undefined ? [] : [[folder, '*', name].join('/'), [folder, name].join('/')]
     },
     decode: (record, { startedAtMs }) => {
       if (!(Date.parse(record.text('timestamp')) >= startedAtMs)) return []
