@@ -13,6 +13,7 @@ const codex: Engine = {
   takesMcp: true,
   login: { keys: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'], status: ['login', 'status'], how: 'codex login' },
   cannotTell: [
+    'When a limit of the API is over: it waits for as long as it was told, and says nothing of it.',
     'What a ChatGPT plan pays: its tokens are priced as if they went over the API.',
     'What a helper that its agent started (`spawn_agent`) was about to use when the turn was cut.',
   ],

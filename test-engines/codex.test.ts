@@ -4,7 +4,17 @@ import { liveSuite } from './suite.ts'
 
 const common = usual({ cost: { microUsd: 1840, basis: 'priced' }, model: 'gpt-5', session: /^[\da-f-]{36}$/ })
 
-const { play } = liveSuite('codex', common)
+const { play } = liveSuite('codex', {
+  ...common,
+  // It waits as long as it was told before it says that it was limited at all, and never says how long.
+  'too many requests, and when to come back': {
+    ...common['too many requests, and when to come back'],
+    comesBack: false,
+    withinMs: 90_000,
+  },
+  // It calls a status of 500 high demand.
+  'a failing server': { ...common['a failing server'], outcome: 'rate_limited' },
+})
 
 test.serial('with `full` its shell finds `errand`, and the token of its turn', async t => {
   const { answer } = await play(t, { mode: 'tool', settings: { access: 'full' } })
