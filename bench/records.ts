@@ -4,27 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import * as E from 'fp-ts/lib/Either.js'
+import claude from '../engines/claude.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { run } from '../src/engine/run.ts'
-import { failure } from '../src/protocol/failure.ts'
 import { interleaved, median, ms, type Row, timed } from './measure.ts'
 
 const totalBytes = 10 * 1024 * 1024
 
 // Prints records of an ordinary size, and a result at the end.
 const program = `
-const record = JSON.stringify({ type: 'assistant', message: { content: [{ type: 'text', text: 'x'.repeat(900) }] } }) + '\\n'
+const usage = { input_tokens: 4, output_tokens: 23, cache_read_input_tokens: 15890, cache_creation_input_tokens: 1210 }
+const content = [{ type: 'text', text: 'x'.repeat(800) }]
+const message = { id: 'msg_1', model: 'claude-sonnet-4-5', role: 'assistant', content, usage }
+const record = JSON.stringify({ type: 'assistant', session_id: 's', parent_tool_use_id: null, message }) + '\\n'
 const block = record.repeat(100)
 for (let sent = 0; sent < ${totalBytes}; sent += block.length) process.stdout.write(block)
-process.stdout.write(JSON.stringify({ type: 'result', text: 'done' }) + '\\n')
+process.stdout.write(JSON.stringify({ type: 'result', is_error: false, result: 'done' }) + '\\n')
 `
 
+// Claude Code's own reading of its records, of a program that prints nothing but them.
 const engine: Engine = {
-  name: 'bench',
-  output: 'json',
+  ...claude,
   command: ({ cli: [file = ''], prompt }) => ({ file, args: ['-e', program], stdin: prompt }),
-  decode: record => (record.text('type') === 'result' ? [{ kind: 'result', ok: true, text: 'done' }] : []),
-  classify: () => failure('engine_cli', 'It failed.'),
 }
 
 /** 10 MB of ordinary records, against reading and parsing them in Node. */

@@ -108,19 +108,25 @@ const attempt = (price: () => MicroUsd | 'unknown'): MicroUsd | 'unknown' => {
 // Messages in their order; those that are long past are let go.
 const spoken = () => {
   const pieces: string[] = []
+  let first = 0
   let length = 0
   return {
     add: (words: string, continues: boolean): void => {
-      const piece = pieces.length === 0 || continues ? words : `\n\n${words}`
+      const piece = length === 0 || continues ? words : `\n\n${words}`
       pieces.push(piece)
       length += piece.length
-      if (length <= 2 * textLimit) return
-      const all = pieces.splice(0).join('').slice(-textLimit)
-      pieces.push(all)
-      length = all.length
+      for (let past = pieces[first]; past !== undefined && length - past.length >= textLimit; past = pieces[first]) {
+        length -= past.length
+        pieces[first] = ''
+        first += 1
+      }
+      if (first <= mostPast) return
+      pieces.splice(0, first)
+      first = 0
     },
-    all: (): string => pieces.join('').slice(-textLimit),
+    all: (): string => pieces.slice(first).join('').slice(-textLimit),
   }
 }
 
+const mostPast = 1000
 const textLimit = 64 * 1024
