@@ -205,3 +205,31 @@ test('listeners of the script itself decide about its end', async t => {
   t.is(stdout.trim(), 'ended by myself')
   t.is(code, 4)
 })
+
+test('a script follows its talk, and what its listener throws is its own', async t => {
+  const world = await makeWorld(t)
+  const { stdout } = await run(
+    t,
+    world,
+    `process.on('uncaughtException', error => console.log('thrown', error.message))
+     const bus = await launch({ instances: { worker: ${upper} } })
+     const reply = await bus.talk('worker', 'hello', {
+       onProgress: event => {
+         console.log(event.id, event.kind, event.kind === 'text' ? event.text : '')
+         if (event.kind === 'started') throw new Error('mine')
+       },
+     })
+     console.log(reply.success && reply.text, reply.capabilities.join(' '))
+     const wrong = await bus.talk('worker', 'hello', { onProgress: 'no function' as never })
+     console.log(!wrong.success && wrong.error)
+     await bus.stop()`,
+  )
+  t.deepEqual(stdout.trim().split('\n'), [
+    '1 accepted ',
+    '2 started ',
+    'thrown mine',
+    '3 text HELLO',
+    'HELLO structured-errors retryable-errors progress-events',
+    'The talk cannot be sent: options.onProgress must be a function, not "no function".',
+  ])
+})
