@@ -8,7 +8,12 @@ export type {
   EngineTask,
   Failure,
   Json,
+  JsonView,
+  LoggedRun,
+  Login,
+  McpServer,
   MicroUsd,
+  SessionLog,
   Usage,
 } from './engine/engine.ts'
 export type { Running } from './launch/running.ts'
