@@ -23,11 +23,7 @@ const opencode: Engine = {
 
   command: ({ cli: [file = 'opencode', ...leading], args, prompt, model, access, session, capMicroUsd, ...task }) => {
     const files = filesOf(task)
-    const permission = {
-      ...(access && permissions[access]),
-      ...(task.mcp && { [`${task.mcp.name}_*`]: 'allow' }),
-      ...(capMicroUsd === undefined ? {} : { task: 'deny' }),
-    }
+    const permission = { ...(access && permissions[access]), ...(capMicroUsd === undefined ? {} : { task: 'deny' }) }
     return {
       file,
       args: [
@@ -44,7 +40,8 @@ const opencode: Engine = {
       files,
       env: {
         ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
-        ...{ OPENCODE_DISABLE_SHARE: '1', OPENCODE_PERMISSION: JSON.stringify(permission) },
+        OPENCODE_DISABLE_SHARE: '1',
+        ...(Object.keys(permission).length === 0 ? {} : { OPENCODE_PERMISSION: JSON.stringify(permission) }),
         ...('opencode.json' in files ? { OPENCODE_CONFIG: `${task.folder}/opencode.json` } : {}),
       },
     }
@@ -100,9 +97,13 @@ const permissions: Readonly<Record<Access, Readonly<Record<string, string>>>> = 
 // It is merged with the person's own configuration.
 const filesOf = ({ mcp, instructions, folder }: Pick<EngineTask, 'mcp' | 'instructions' | 'folder'>) => {
   if (mcp === undefined && instructions === undefined) return {}
-  const server = mcp && { [mcp.name]: { type: 'local', command: [mcp.command, ...mcp.args], enabled: true } }
-  const config = { mcp: server, instructions: instructions === undefined ? [] : [`${folder}/instructions.md`] }
-  return { 'opencode.json': JSON.stringify(config), 'instructions.md': instructions ?? '' }
+  const server = mcp && {
+    mcp: { [mcp.name]: { type: 'local', command: [mcp.command, ...mcp.args], enabled: true } },
+    permission: { [`${mcp.name}_*`]: 'allow' },
+  }
+  if (instructions === undefined) return { 'opencode.json': JSON.stringify(server) }
+  const config = { ...server, instructions: [`${folder}/instructions.md`] }
+  return { 'opencode.json': JSON.stringify(config), 'instructions.md': instructions }
 }
 
 const tool = (part: JsonView): readonly EngineEvent[] => {

@@ -133,8 +133,8 @@ const task: EngineTask = {
 }
 const fixed = ['--x', 'run', '--format', 'json', '--title=', '--print-logs', '--log-level', 'ERROR']
 
-const permissionOf = (more: Partial<EngineTask>): unknown =>
-  JSON.parse(opencode.command({ ...task, ...more }).env?.['OPENCODE_PERMISSION'] ?? '')
+const permissionOf = (more: Partial<EngineTask>): string | undefined =>
+  opencode.command({ ...task, ...more }).env?.['OPENCODE_PERMISSION']
 
 test('what it starts: the prompt on stdin, the flags of the instance last, and nothing that asks the network', t => {
   const { file, args, stdin, env = {}, files } = opencode.command(task)
@@ -154,28 +154,29 @@ test('model, session and full access are flags; what an instance may do is a per
       .args.slice(8, 11),
     ['--model=anthropic/claude-opus-4-5', '--session=ses_1', '--auto'],
   )
-  t.deepEqual(permissionOf({}), {})
-  t.deepEqual(permissionOf({ access: 'read' }), { edit: 'deny', bash: 'deny', external_directory: 'deny' })
-  t.deepEqual(permissionOf({ access: 'write' }), { edit: 'allow', external_directory: 'deny' })
+  t.is(permissionOf({}), undefined)
+  t.is(permissionOf({ access: 'read' }), '{"edit":"deny","bash":"deny","external_directory":"deny"}')
+  t.is(permissionOf({ access: 'write' }), '{"edit":"allow","external_directory":"deny"}')
   t.false(opencode.command({ ...task, access: 'write' }).args.includes('--auto'))
 })
 
 test('where dollars are limited there are no subagents, since nobody tells what they cost', t => {
-  t.deepEqual(permissionOf({ access: 'full', capMicroUsd: 7 }), { task: 'deny' })
-  t.deepEqual(permissionOf({ access: 'full' }), {})
+  t.is(permissionOf({ access: 'full', capMicroUsd: 7 }), '{"task":"deny"}')
+  t.is(permissionOf({ access: 'full' }), undefined)
 })
 
 test('instructions and the bus are handed over by a configuration of the turn; no token stands in it', t => {
   const mcp = { name: 'errand', command: '/opt/errand', args: ['mcp'], env: ['ERRAND_TOKEN'] }
   const { files = {}, env = {} } = opencode.command({ ...task, mcp, instructions: '-be "brief"' })
   t.is(env['OPENCODE_CONFIG'], '/turn/opencode.json')
-  t.is(env['OPENCODE_PERMISSION'], '{"errand_*":"allow"}')
+  t.is(env['OPENCODE_PERMISSION'], undefined)
   t.is(files['instructions.md'], '-be "brief"')
   t.deepEqual(JSON.parse(files['opencode.json'] ?? ''), {
     mcp: { errand: { type: 'local', command: ['/opt/errand', 'mcp'], enabled: true } },
+    permission: { 'errand_*': 'allow' },
     instructions: ['/turn/instructions.md'],
   })
-  t.deepEqual(JSON.parse(opencode.command({ ...task, mcp }).files?.['opencode.json'] ?? '').instructions, [])
+  t.deepEqual(Object.keys(opencode.command({ ...task, mcp }).files ?? {}), ['opencode.json'])
 })
 
 const step = (more: { readonly [key: string]: Json }) =>
