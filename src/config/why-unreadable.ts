@@ -9,4 +9,5 @@ const reasons = new Map([
   ['EACCES', 'no permission'],
   ['EISDIR', 'it is a folder'],
   ['ENOTDIR', 'a part of its path is no folder'],
+  ['EEXIST', 'a file stands where its folder should be'],
 ])

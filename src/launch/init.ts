@@ -59,7 +59,7 @@ const write = async (
     else await fs.link(draft, file)
     return await readConfig(file, where)()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return E.left([isThere(file)])
+    if (!force && (await exists(file))) return E.left([isThere(file)])
     return E.left([failure('write_permission', `${file} cannot be written (${whyUnreadable(error)}).`)])
   } finally {
     await fs.rm(draft, { force: true }).catch(() => undefined)
