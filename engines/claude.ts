@@ -127,8 +127,11 @@ const assistant = (record: JsonView): readonly EngineEvent[] => {
 
 const toolResult = (block: JsonView): readonly EngineEvent[] => {
   const what = block.text('content')
-  return block.flag('is_error') && /EROFS|read-only file system/i.test(what) ? [{ kind: 'denied', what }] : []
+  return block.flag('is_error') && refusedWrite.test(what) ? [{ kind: 'denied', what }] : []
 }
+
+// What may not be read is `EACCES` as well; but only its own writing goes by a file of such a name.
+const refusedWrite = /EROFS|read-only file system|(?:EACCES|EPERM): [^']*'[^']*\.tmp\.\d+\.\w+'/i
 
 const rateLimit = (info: JsonView): readonly EngineEvent[] =>
   info.text('status') === 'rejected'

@@ -65,11 +65,11 @@ type Retry = Extract<EngineEvent, { kind: 'retry' }>
 
 const nothingElse = { noise: '', stderr: '' }
 
-// It has not ended, so that a sentence about its end would be wrong.
-const named = (retry: Retry): Retry =>
-  retry.reason?.trim()
-    ? retry
-    : {
-        ...retry,
-        reason: retry.status === undefined ? 'It tries again and does not say why.' : `status ${retry.status}`,
-      }
+// It has not ended, so that a sentence about its end would be wrong; a bare word, or nothing, is no sentence.
+const named = (retry: Retry): Retry => {
+  const reason = retry.reason?.trim() ?? ''
+  if (/\s/.test(reason)) return retry
+  const facts = [reason, retry.status === undefined ? '' : `status ${retry.status}`].filter(fact => fact !== '')
+  const why = facts.length === 0 ? ', and does not say why' : `: ${facts.join(', ')}`
+  return { ...retry, reason: `The CLI tries again and again${why}.` }
+}

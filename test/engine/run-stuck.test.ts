@@ -19,7 +19,7 @@ test('a key that is refused twice is told at once, not after minutes, and costs 
   const twice = prints(retry(401, { reason: 'authentication_failed' })).repeat(2)
   const came = await oneTurn({ engine, cli: script(twice + lives), onStarted: ({ pid }) => void pids.push(pid) })
   t.is(came.code, 'auth')
-  t.is(came.sentence, 'authentication_failed')
+  t.is(came.sentence, 'The CLI tries again and again: authentication_failed, status 401.')
   t.deepEqual(came.cost, { microUsd: 0, basis: 'none' })
   t.true(came.ms < 5000, `${came.ms} ms`)
   t.true(isGone(pids[0]))
@@ -46,7 +46,7 @@ test('a turn whose time is up while its CLI tries again failed for that cause, w
   const settings = { timeoutMs: 1500 }
   const came = await oneTurn({ engine, cli: script(prints(usage, retry(500, { reason: '' })) + lives), settings })
   t.is(came.code, 'engine_cli')
-  t.is(came.sentence, 'status 500')
+  t.is(came.sentence, 'The CLI tries again and again: status 500.')
   t.deepEqual(came.cost, { microUsd: 20, basis: 'priced' })
   const worked = prints(retry(500), { kind: 'text', text: 'on' })
   const slow = await oneTurn({ engine, cli: script(worked + lives), settings })

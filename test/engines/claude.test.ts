@@ -295,6 +295,9 @@ test('a write that the file system refused is denied, another failed tool is not
     { kind: 'denied', what: 'EROFS: read-only file system, open /srv/a' },
     { kind: 'asked' },
   ])
+  const refused = "EACCES: permission denied, open '/srv/a.txt.tmp.1279.e1b55dd54aca'"
+  t.deepEqual(failedTool(refused), [{ kind: 'denied', what: refused }, { kind: 'asked' }])
+  t.deepEqual(failedTool("EACCES: permission denied, open '/srv/secret.txt'"), [{ kind: 'asked' }])
   t.deepEqual(failedTool('npm test failed'), [{ kind: 'asked' }])
 })
 
