@@ -133,14 +133,13 @@ const digest = (text: string, seed: number): string => {
 const denied = (data: JsonView): readonly EngineEvent[] => {
   const tool = data.text('toolTelemetry', 'properties', 'command')
   const [said, printed] = [data.text('error', 'message'), data.text('result', 'content')]
-  if (data.text('error', 'code') === 'denied')
-    return /^(?:create|edit|insert|str_replace|apply_patch)$/.test(tool) ? [{ kind: 'denied', what: tool }] : []
-  if (!data.flag('success') && readOnly.test(said)) return [{ kind: 'denied', what: said }]
+  if (/^(?:create|edit|insert|str_replace|apply_patch)$/.test(tool) && !data.flag('success')) {
+    if (data.text('error', 'code') === 'denied') return [{ kind: 'denied', what: tool }]
+    return /EACCES|EPERM|EROFS/.test(said) ? [{ kind: 'denied', what: said }] : []
+  }
   const isFailed = (data.number('shellExecution', 'exitCode') ?? 0) !== 0
-  return isFailed && readOnly.test(printed) ? [{ kind: 'denied', what: printed }] : []
+  return isFailed && /read-only file system/i.test(printed) ? [{ kind: 'denied', what: printed }] : []
 }
-
-const readOnly = /EROFS|read-only file system/i
 
 // An error after which it goes on with another model is none yet.
 const failed = (data: JsonView): EngineEvent => {

@@ -315,6 +315,10 @@ test('only a refused write is denied', t => {
   for (const tool of ['create', 'edit', 'insert', 'str_replace', 'apply_patch'])
     t.deepEqual(complete(refused(tool)), [{ kind: 'denied', what: tool }])
   for (const tool of ['view', '']) t.deepEqual(complete(refused(tool)), [])
+  const failed = (message: string) => complete({ ...refused('create'), error: { code: 'failure', message } })
+  for (const why of ["EACCES: permission denied, open '/x'", "EROFS: read-only file system, open '/x'"])
+    t.deepEqual(failed(why), [{ kind: 'denied', what: why }])
+  t.deepEqual(failed('Parent directory does not exist'), [])
   const shell = (exitCode: number) =>
     complete({ success: true, shellExecution: { exitCode }, result: { content: 'made.txt: Read-only file system' } })
   t.deepEqual(shell(1), [{ kind: 'denied', what: 'made.txt: Read-only file system' }])
