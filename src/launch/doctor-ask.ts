@@ -10,8 +10,8 @@ import { namesOf } from '../engine/provider-keys.ts'
 import { endOrphan } from '../engine/reap.ts'
 import { askProgram, type Told } from '../process/ask-program.ts'
 
-/** Asks a provider CLI with these arguments. */
-export type AskCli = (args: readonly string[]) => T.Task<Told>
+/** Asks a provider CLI with these arguments, for 10 s unless told. */
+export type AskCli = (args: readonly string[], withinMs?: number) => T.Task<Told>
 
 export interface Asked {
   readonly engine: Engine
@@ -57,8 +57,8 @@ export const withCli = async <A>(
     for (const [name, content] of Object.entries(command.files ?? {})) await write(path.join(folder, name), content)
     return await use({
       environment,
-      ask: args =>
-        askProgram({ file, args: [...leading, ...args], cwd: folder, env: environment, timeoutMs: answerWithinMs }),
+      ask: (args, timeoutMs = answerWithinMs) =>
+        askProgram({ file, args: [...leading, ...args], cwd: folder, env: environment, timeoutMs }),
     })
   } finally {
     await endOrphan(mark)

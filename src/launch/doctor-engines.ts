@@ -5,8 +5,10 @@ import { whereProgram } from '../config/program.ts'
 import type { Surroundings } from '../config/surroundings.ts'
 import type { Engine } from '../engine/engine.ts'
 import { engineNames, loadEngine } from '../engine/load.ts'
-import { type AskCli, type Asked, withCli } from './doctor-ask.ts'
+import type { Told } from '../process/ask-program.ts'
+import { type Asked, withCli } from './doctor-ask.ts'
 import { type LoginFacts, loginOf } from './doctor-login.ts'
+import { packageVersion } from './doctor-package.ts'
 
 /** A provider CLI as some instances use it, or none. */
 export interface EngineUse extends Asked {
@@ -80,13 +82,14 @@ const lookAt = async (use: EngineUse, where: Surroundings): Promise<EngineFacts>
   // Nobody knows what another program would do with `--version`.
   if (engine.cli === undefined) return { ...use, path }
   return withCli(use, where, async ({ environment, ask }) => {
-    const version = await versionOf(ask)
+    const version = versionIn(await ask(['--version'], versionWithinMs)()) ?? packageVersion(path)
     const login = await loginOf(engine, { environment, host: where.environment, passed, ask })()
     return { ...use, path, login, ...(version === undefined ? {} : { version }) }
   })
 }
 
-const versionOf = async (ask: AskCli): Promise<string | undefined> => {
-  const { stdout, stderr } = await ask(['--version'])()
-  return /\d+\.\d+(?:\.\d+)?(?:-[\w.]+)?/.exec(`${stdout}\n${stderr}`)?.[0]
-}
+// On its first start a CLI may unpack itself, which is better not cut short.
+const versionWithinMs = 20_000
+
+const versionIn = ({ stdout, stderr }: Told): string | undefined =>
+  /\d+\.\d+(?:\.\d+)?(?:-[\w.]+)?/.exec(`${stdout}\n${stderr}`)?.[0]

@@ -2,6 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
+import * as E from 'fp-ts/lib/Either.js'
+import { engineNames, loadEngine } from '../../src/engine/load.ts'
 import { errand, placeOf, shell } from './errand.ts'
 
 test('a sound file whose instances could run', async t => {
@@ -50,6 +52,24 @@ test('a limit in dollars that one turn may use up is a warning', async t => {
   t.regex(stderr, /^errand: warning: instances\.worker .* no maxTurnUsd: .*cut off is charged with all of it/)
   place.write('budgets.json', { instances: { worker: shell('cat', { budget: { usd: 1 }, maxTurnUsd: 0.1 }) } })
   t.is((await errand(place, ['check'])).stderr, '')
+})
+
+test('a model without a price is told beforehand, for every engine that tells no dollars', async t => {
+  const loaded = await Promise.all(engineNames.map(async name => [name, await loadEngine(name, '/')()] as const))
+  const silent = loaded.flatMap(([name, engine]) =>
+    E.isRight(engine) && engine.right.tellsUsd !== true && engine.right.output === 'json' ? [name] : [],
+  )
+  t.true(silent.includes('codex'))
+  const more = { maxTurnUsd: 0.1, budget: { usd: 1 } }
+  const of = (name: string) => ({
+    [name]: { engine: name, ...more },
+    [`${name}-odd`]: { engine: name, model: 'no-such-model-1', ...more },
+    [`${name}-own`]: { engine: name, price: { inputPerMTok: 1, outputPerMTok: 2 }, ...more },
+  })
+  const place = placeOf(t, Object.assign({}, ...engineNames.filter(name => name !== 'command').map(of)))
+  const { warnings } = JSON.parse((await errand(place, ['check', '--json'])).stdout)
+  const told = warnings.flatMap((text: string) => /^instances\.(\S+): no (?:model|price)/.exec(text)?.[1] ?? [])
+  t.deepEqual(told.toSorted(), silent.flatMap(name => [name, `${name}-odd`]).toSorted())
 })
 
 test('docs/budgets.md tells every key', async t => {

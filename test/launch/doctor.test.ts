@@ -1,6 +1,10 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import path from 'node:path'
 import test from 'ava'
 import { isOlder } from '../../src/launch/doctor-instances.ts'
 import { networkKind } from '../../src/launch/doctor-mounts.ts'
+import { packageVersion } from '../../src/launch/doctor-package.ts'
+import { makeWorld } from './world.ts'
 
 const mounts = [
   '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
@@ -33,4 +37,18 @@ test('versions are compared by their numbers', t => {
     t.false(isOlder(than, version), `${than} ≥ ${version}`)
   }
   t.false(isOlder('2.1.332', '2.1.332'))
+})
+
+test('the version of a program that does not tell it is that of its package', async t => {
+  const { write, folder } = await makeWorld(t)
+  await write('node_modules/@x/cli/package.json', '{ "name": "@x/cli", "version": "3.2.1" }')
+  await write('node_modules/@x/cli/dist/package.json', '{ "type": "module" }')
+  await write('node_modules/@x/cli/dist/bin.js', '')
+  await mkdir(path.join(folder, 'node_modules/.bin'))
+  await symlink('../@x/cli/dist/bin.js', path.join(folder, 'node_modules/.bin/x'))
+  t.is(packageVersion(path.join(folder, 'node_modules/.bin/x')), '3.2.1')
+  await write('package.json', '{ "name": "mine", "version": "0.0.1" }')
+  await write('node_modules/plain/bin.js', '')
+  t.is(packageVersion(path.join(folder, 'node_modules/plain/bin.js')), undefined)
+  t.is(packageVersion(path.join(folder, 'gone')), undefined)
 })
