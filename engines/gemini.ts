@@ -18,7 +18,7 @@ const gemini: Engine = {
     how: 'gemini',
   },
   cannotTell: [
-    'Gemini CLI tells what a turn used only at its end, so a cap is enforced after the turn and not during it.',
+    'Gemini CLI tells what a turn used only at its end; while it runs, its session log is read.',
     'It hides from the model the tools that it may not use, so that a write which was never tried is not told as refused.',
   ],
 

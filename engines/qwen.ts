@@ -18,8 +18,7 @@ const qwen: Engine = {
     how: 'qwen',
   },
   cannotTell: [
-    'Qwen Code is silent while its provider refuses: it asks seven times (about 80 seconds, or as long as the provider wants) before it says so.',
-    'Which models it asked: what it used is told in one sum, and priced as the model of the answer.',
+    'Qwen Code says nothing while its provider refuses it: that stands in its session log alone, and is read there.',
   ],
 
   command: ({ cli: [file = 'qwen', ...leading], args, prompt, model, access, instructions, session, folder, mcp }) => ({
@@ -89,6 +88,10 @@ const qwen: Engine = {
       if (!(Date.parse(record.text('timestamp')) >= startedAtMs)) return []
       if (/^(?:user|tool_result)$/.test(record.text('type'))) return [{ kind: 'asked' }]
       const told = record.at('systemPayload', 'uiEvent')
+      if (told.text('event.name') === 'qwen-code.api_error') {
+        const { error: reason, status } = failed(`[API Error: ${told.text('error_message')}]`)
+        return [{ kind: 'retry', reason, status }]
+      }
       if (told.text('event.name') !== 'qwen-code.api_response') return []
       const counts = {
         inputTokens: told.count('input_token_count'),

@@ -81,7 +81,15 @@ export const follow = async (started: Started): Promise<TurnReport> => {
     watch()
   })
   const account = sessionAccount(started, () => tally.seen().session)
-  const unfollow = account.follow(logged, watch)
+  // Some CLIs tell only there that they try in vain.
+  const aside: Tally = {
+    ...logged,
+    add: event => {
+      logged.add(event)
+      clocks.event(event)
+    },
+  }
+  const unfollow = account.follow(aside, watch)
   request.onStarted(leader)
 
   exit = await Promise.race([exited, ending.gaveUp])

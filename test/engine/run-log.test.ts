@@ -65,6 +65,19 @@ test('where the CLI told dollars for a whole turn, nobody looks for a log', asyn
   t.is(asked, 0)
 })
 
+test('a CLI that tells only its log that it is refused is ended as if it had said so', async t => {
+  const log = aPath('log.jsonl')
+  const engine = logging(() => [log], { classify: () => ({ code: 'engine_cli', sentence: '' }) })
+  const refused = { kind: 'retry', status: 401, reason: 'invalid key' }
+  const came = await oneTurn({
+    engine,
+    cli: script(writes(log, refused, refused) + lives),
+    settings: { timeoutMs: 60_000 },
+  })
+  t.is(came.code, 'auth')
+  t.is(came.sentence, 'invalid key')
+})
+
 test('a log that is missing, damaged or misread is none', async t => {
   const damaged = aPath('damaged.jsonl')
   writeFileSync(damaged, 'no json\n{"events":[')

@@ -242,6 +242,10 @@ test('its own account of a session: every request, also those beside the answer'
   t.deepEqual(at('2026-12-01T08:20:03Z', { type: 'user' }), [{ kind: 'asked' }])
   t.deepEqual(at('2026-12-01T08:20:04Z', told), [{ kind: 'usage', scope: 'step', usage, id: 'r', model }])
   t.deepEqual(at('2026-11-30T23:59:59Z', told), [])
+  const refusal = { 'event.name': 'qwen-code.api_error', error_message: '429 Rate limit reached', status_code: 429 }
+  t.deepEqual(at('2026-12-01T08:20:05Z', { ...told, systemPayload: { uiEvent: refusal } }), [
+    { kind: 'retry', reason: 'Rate limit reached', status: 429 },
+  ])
   t.deepEqual(at('2026-12-01T08:20:05Z', { type: 'assistant', usageMetadata: { promptTokenCount: 1200 } }), [])
 })
 
