@@ -82,7 +82,8 @@ const variablesRow = (engine: Engine): readonly string[] => {
   const by = login === undefined ? [] : [...login.keys.map(code), ...statusOf(engine), ...(login.files ?? []).map(code)]
   return [
     code(engine.name),
-    names.map(code).join(', ') + (typeof env === 'function' ? '; of keys, those of the model alone' : ''),
+    names.map(name => (name === '{provider}' ? 'the keys of the provider of `model`' : code(name))).join(', ') +
+      (typeof env === 'function' ? '; of keys, those of the model alone' : ''),
     assignments(commandOf(engine, {}).env ?? {})
       .map(code)
       .join(', '),

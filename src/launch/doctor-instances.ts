@@ -55,7 +55,10 @@ const loginFinding = (about: string, { name, login }: EngineFacts): readonly Fin
   if (login === undefined || login.state === 'yes') return []
   if (login.state === 'unknown') return [warning(about, `Whether ${name} is logged in cannot be told: ${login.why}.`)]
   const { how, withheld } = login
-  const more = withheld.length === 0 ? '' : ` ${withheld.join(', ')} is set, but does not reach it.`
+  const more =
+    withheld.length === 0
+      ? ''
+      : ` ${withheld.join(', ')} is set, but does not reach it: name it in "env", or a "model" of that provider.`
   return [
     problem(about, 'auth', `${name} is not logged in, so its turns will fail.${more} Log in: ${how}.`, commandOf(how)),
   ]

@@ -30,7 +30,7 @@ export const loginOf =
   async () => {
     const { login } = engine
     if (login === undefined) return { state: 'unknown', why: 'this engine does not say how to tell' }
-    const key = login.keys.find(name => environment[name])
+    const key = [...login.keys, ...providerKeys(engine, environment, passed)].find(name => environment[name])
     if (key !== undefined) return { state: 'yes', by: key }
     const told = login.status === undefined ? undefined : await ask(login.status)()
     if (told?.status === 0) return { state: 'yes', by: `\`${[engine.cli, ...(login.status ?? [])].join(' ')}\`` }
@@ -43,6 +43,16 @@ export const loginOf =
     if (told?.late === true) return { state: 'unknown', why: `\`${login.status?.join(' ')}\` took too long` }
     return { state: 'no', how: login.how, withheld: login.keys.filter(name => host[name]) }
   }
+
+// A CLI of many providers has as many keys; of those, only its model's have come through.
+const providerKeys = (
+  { env }: Engine,
+  environment: LoginSources['environment'],
+  passed: readonly string[],
+): readonly string[] => {
+  if (typeof env === 'function' || env?.includes('{provider}') !== true) return []
+  return Object.keys(environment).filter(name => /_(?:KEY|TOKEN)$/.test(name) && !passed.includes(name))
+}
 
 const exists = async (file: string): Promise<boolean> => {
   if (!path.isAbsolute(file)) return false

@@ -41,7 +41,7 @@ export const writeBudgets =
     return E.right({ config: written.right, skipped, example: ready.length === 0 })
   }
 
-/** It is read as any other before it gets its name, so that no half or wrong one is ever there. */
+/** It is read under another name before it gets its own, so that no half or wrong one is ever there. */
 const write = async (
   file: string,
   content: string,
