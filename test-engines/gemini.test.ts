@@ -4,7 +4,14 @@ import { liveSuite } from './suite.ts'
 
 const common = usual({ cost: { microUsd: 1840, basis: 'priced' }, model: 'gemini-2.5-pro', session: /^[\da-f-]{36}$/ })
 
-const { play } = liveSuite('gemini', common)
+const { play } = liveSuite('gemini', {
+  ...common,
+  // It waits as long as it was told, twice, and one notice alone is not enough.
+  'too many requests, and when to come back': {
+    ...common['too many requests, and when to come back'],
+    withinMs: 90_000,
+  },
+})
 
 test.serial('it may delegate from inside its turn, whatever else it may do', async t => {
   for (const access of ['read', 'write', 'full'] as const) {

@@ -128,6 +128,14 @@ export const scenarioNames = Object.keys(scenarios).filter((name): name is Scena
   Object.hasOwn(scenarios, name),
 )
 
+/** Those in which some CLIs try again for a long time. */
+export const patient: ReadonlySet<ScenarioName> = new Set([
+  'too many requests, and when to come back',
+  'a failing server',
+  'a server out of service',
+  'nobody listens',
+])
+
 // Root may write wherever modes forbid it, but not there.
 const unwritable = async ({ place }: Bench): Promise<string> => {
   if (process.getuid?.() === 0) return '/sys/made.txt'
