@@ -84,8 +84,8 @@ export const follow = async (started: Started): Promise<TurnReport> => {
   // Some CLIs tell only there that they try in vain.
   const aside: Tally = {
     ...logged,
-    add: event => {
-      logged.add(event)
+    add: (event, source) => {
+      logged.add(event, source)
       clocks.event(event)
     },
   }
