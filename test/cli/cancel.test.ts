@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import test, { type ExecutionContext } from 'ava'
-import { errand, lives, type Place, placeOf, shell, start, startUp, until } from './errand.ts'
+import { errand, lives, type Place, placeOf, type Running, shell, start, startUp } from './errand.ts'
 
 /** Notes its process, and does not come to an end. */
 const stays = (name: string): string => `echo $$ > ${name}.pid; echo begun; sleep 600 & wait`
@@ -11,9 +11,18 @@ const pidOf = (place: Place, name: string): number | undefined => {
   return text.endsWith('\n') ? Number(text) : undefined
 }
 
-const runs = async (place: Place, name: string): Promise<number> => {
-  await until(`${name} runs`, () => pidOf(place, name) !== undefined)
-  return pidOf(place, name) ?? 0
+/** Waits for its turn as long as the talk that it is for goes on. */
+const runs = async (place: Place, name: string, talk: Running): Promise<number> => {
+  let ended: string | undefined
+  void talk.ended.then(ran => {
+    ended = JSON.stringify(ran)
+  })
+  for (;;) {
+    const pid = pidOf(place, name)
+    if (pid !== undefined) return pid
+    if (ended !== undefined) throw new Error(`The talk ended before ${name} ran: ${ended}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
 }
 
 interface Turn {
@@ -37,7 +46,7 @@ test('a cancel from another shell ends a turn and what it delegated to another p
   await startUp(t, place, 'worker')
   await startUp(t, place, 'reviewer')
   const talk = start(place, ['talk', 'reviewer', 'hi', '--json'])
-  const pids = [await runs(place, 'reviewer'), await runs(place, 'worker')]
+  const pids = [await runs(place, 'reviewer', talk), await runs(place, 'worker', talk)]
   const turn = await turnOf(place, 'reviewer')
 
   const { status, stdout } = await errand(place, ['cancel', turn.slice(0, 8)])
@@ -65,9 +74,9 @@ test('a talk that waits in another process leaves the line with the turn that ma
   await startUp(t, place, 'worker')
   await startUp(t, place, 'reviewer')
   const holder = start(place, ['talk', 'worker', 'first'])
-  const pid = await runs(place, 'worker')
+  const pid = await runs(place, 'worker', holder)
   const talk = start(place, ['talk', 'reviewer', 'hi'])
-  await runs(place, 'reviewer')
+  await runs(place, 'reviewer', talk)
   const queued = async () =>
     JSON.parse((await errand(place, ['ps', '--json'])).stdout).map((one: Record<string, unknown>) => one['queued'])
   while (!(await queued()).includes(1));
