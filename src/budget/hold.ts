@@ -6,8 +6,9 @@ import type { Sql } from '../store/sql.ts'
 import { addHold, scopesOf } from './balances.ts'
 import type { Allowance } from './budget.ts'
 import type { Entered, Entry } from './ledger.ts'
-import { judge, type Verdict } from './rules.ts'
+import { judge, type Measure, type Verdict } from './rules.ts'
 import { exhausted, tooManyTurns } from './sentences.ts'
+import { leaderOf, sessionOf, type ThreadSession } from './threads.ts'
 import { heldBy, stateColumn, turnRowOf } from './turn-row.ts'
 import { waitRefusal } from './waiting.ts'
 import { type Windows, windowsOf } from './windows.ts'
@@ -24,7 +25,10 @@ export const enterTurn = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: numb
 export const holdTurn = (sql: Sql, entry: Entry, nowMs: number): E.Either<Failure, Entered> => {
   const row = turnRowOf(sql, entry.turn)
   if (row?.state === 'waiting') return holdOrDrop(sql, entry, true, nowMs)
-  if (row?.state === 'running') return E.right({ state: 'running', allowance: heldBy(row) })
+  if (row?.state === 'running') {
+    const resume = sessionFor(sql, entry)
+    return E.right({ state: 'running', allowance: heldBy(row), ...(resume === undefined ? {} : { resume }) })
+  }
   return E.left(failure('cancelled', `The talk does not wait for ${entry.instance} any more.`))
 }
 
@@ -35,7 +39,13 @@ export const verdictFor = (sql: Sql, { instance, limits }: Entry, nowMs: number)
 /** Whether one that waits and has its slot would still have to wait, as a look without a transaction can tell. */
 export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): boolean => {
   const verdict = verdictFor(sql, entry, nowMs)
-  return verdict.kind === 'held' && waitRefusal(sql, entry, true, verdict.scarce) === undefined && isWaiting(sql, entry)
+  if (verdict.kind === 'exhausted') return false
+  const leader = threadLeader(sql, entry)
+  if (verdict.kind === 'left' && leader === undefined) return false
+  return (
+    waitRefusal(sql, entry, { slotFree: true, leader, scarce: scarceIn(verdict) }) === undefined &&
+    isWaiting(sql, entry)
+  )
 }
 
 // A token is good while its turn is running; between its proof and this the turn may have ended.
@@ -52,13 +62,24 @@ const rootRefusal = (sql: Sql, { root, parent, instance, maxTurnsPerRoot }: Entr
 const holdOrDrop = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
   const verdict = verdictFor(sql, entry, nowMs)
   if (verdict.kind === 'exhausted') return drop(sql, entry, exhausted(verdict.by))
-  if (verdict.kind === 'left' && slotFree) {
+  const leader = threadLeader(sql, entry)
+  if (verdict.kind === 'left' && slotFree && leader === undefined) {
     takeHold(sql, entry, verdict.allowance, windowsOf(nowMs), nowMs)
-    return E.right({ state: 'running', allowance: verdict.allowance })
+    const resume = sessionFor(sql, entry)
+    return E.right({ state: 'running', allowance: verdict.allowance, ...(resume === undefined ? {} : { resume }) })
   }
-  const refusal = waitRefusal(sql, entry, slotFree, verdict.kind === 'held' ? verdict.scarce : [])
-  return refusal ? drop(sql, entry, refusal) : E.right({ state: 'waiting', for: slotFree ? 'money' : 'slot' })
+  const refusal = waitRefusal(sql, entry, { slotFree, leader, scarce: scarceIn(verdict) })
+  if (refusal) return drop(sql, entry, refusal)
+  return E.right({ state: 'waiting', for: slotFree ? (leader === undefined ? 'money' : 'thread') : 'slot' })
 }
+
+const scarceIn = (verdict: Verdict): readonly Measure[] => (verdict.kind === 'held' ? verdict.scarce : [])
+
+const threadLeader = (sql: Sql, { from: sender, instance, thread }: Entry): string | undefined =>
+  thread === undefined ? undefined : leaderOf(sql, { sender, instance, thread })
+
+const sessionFor = (sql: Sql, { from: sender, instance, thread, engine }: Entry): ThreadSession | undefined =>
+  thread === undefined ? undefined : sessionOf(sql, { sender, instance, thread }, engine)
 
 // Refusals are not turns.
 const drop = (sql: Sql, { turn }: Entry, refusal: Failure): E.Either<Failure, never> => {
@@ -87,14 +108,15 @@ const takeHold = (sql: Sql, entry: Entry, hold: Allowance, windows: Windows, now
 const insertWaiting = (sql: Sql, entry: Entry, nowMs: number): void => {
   sql.run(
     `INSERT INTO turns
-       (turn, root, parent, instance, sender, depth, engine, model, state, owner, tokenDigest, limits, createdAtMs)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?)`,
+       (turn, root, parent, instance, sender, depth, thread, engine, model, state, owner, tokenDigest, limits, createdAtMs)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?)`,
     entry.turn,
     entry.root,
     entry.parent ?? null,
     entry.instance,
     entry.from,
     entry.depth,
+    entry.thread ?? null,
     entry.engine,
     entry.model ?? null,
     entry.owner,

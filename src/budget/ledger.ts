@@ -3,6 +3,8 @@ import type { ProcessId } from '../process/process-id.ts'
 import type { Failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 import type { Allowance, Basis, Budget, Cost, Limits } from './budget.ts'
+import type { Claimed, Keyed } from './requests.ts'
+import type { ThreadEnd, ThreadSession } from './threads.ts'
 
 /** A talk that asks to become a turn. */
 export interface Entry {
@@ -14,6 +16,8 @@ export interface Entry {
   readonly instance: string
   readonly from: string
   readonly depth: number
+  /** The conversation of its sender that it goes on with. */
+  readonly thread?: string
   readonly engine: string
   readonly model?: string
   /** The host (`hosts.owner`) that will run it. */
@@ -27,10 +31,13 @@ export interface Entry {
   readonly latestEndMs?: number
 }
 
-/** `running`: the money is held, go. `waiting`: recorded, for a slot or for held money. */
+/**
+ * `running`: the money is held, go; with the session that its thread goes on with. `waiting`: recorded, for a slot, for
+ * held money, or for the turn that its thread is on with.
+ */
 export type Entered =
-  | { readonly state: 'running'; readonly allowance: Allowance }
-  | { readonly state: 'waiting'; readonly for: 'slot' | 'money' }
+  | { readonly state: 'running'; readonly allowance: Allowance; readonly resume?: ThreadSession }
+  | { readonly state: 'waiting'; readonly for: 'slot' | 'money' | 'thread' }
 
 /** How a turn ended, for its row. */
 export interface Ended {
@@ -43,6 +50,8 @@ export interface Ended {
   readonly answer?: string
   readonly model?: string
   readonly session?: string
+  /** For its thread, if it was on one; absent, that stays as it was. */
+  readonly threadEnd?: ThreadEnd
 }
 
 /** What was charged in the end, and how full the fullest budget is now. */
@@ -104,6 +113,10 @@ export interface Ledger {
   readonly ending: (turn: string) => TE.TaskEither<Failure, void>
   /** Replaces the hold by the true cost. A second settle of a turn changes nothing. */
   readonly settle: (ended: Ended) => TE.TaskEither<Failure, Settled>
+  /** Gives an idempotency key to a turn that is about to enter, or says whose it is. */
+  readonly claim: (keyed: Keyed) => TE.TaskEither<Failure, Claimed>
+  /** Keeps what the turn of a key was answered with (JSON), or sets the key free. */
+  readonly answered: (turn: string, envelope: string | undefined) => TE.TaskEither<Failure, void>
   /** The turn that a token's digest belongs to, if that is `running`. */
   readonly proved: (tokenDigest: string) => TE.TaskEither<Failure, ProvedTurn | undefined>
   /** Unfinished turns with this parent. */

@@ -9,6 +9,7 @@ import { enterTurn, holdTurn, stillWaits, verdictFor } from './hold.ts'
 import type { Entered, Ledger } from './ledger.ts'
 import { leaveLine, noteEnding, noteSeen, noteStarted, turnOfToken, unfinishedChildren } from './open-turns.ts'
 import { abandonedTurns, settleAbandonedTurns } from './recover.ts'
+import { claimKey, closeKey } from './requests.ts'
 import { exhausted } from './sentences.ts'
 import { settleTurn } from './settle.ts'
 
@@ -46,6 +47,8 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     started: (turn, process) => store.write(sql => noteStarted(sql, turn, process, now())),
     seen: (turn, microUsd, tokens) => store.write(sql => noteSeen(sql, turn, microUsd, tokens)),
     ending: turn => store.write(sql => noteEnding(sql, turn)),
+    claim: keyed => store.write(sql => claimKey(sql, keyed, now())),
+    answered: (turn, envelope) => store.write(sql => closeKey(sql, turn, envelope)),
     settle: ended => decided(sql => settleTurn(sql, ended, now())),
     proved: tokenDigest => store.read(sql => turnOfToken(sql, tokenDigest)),
     children: parent => store.read(sql => unfinishedChildren(sql, parent)),

@@ -5,6 +5,7 @@ import { countColumn, textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import type { OpenTurn } from './ledger.ts'
+import { freeKeysOf } from './requests.ts'
 import { settleTurn } from './settle.ts'
 import { turnRowOf } from './turn-row.ts'
 
@@ -12,6 +13,7 @@ import { turnRowOf } from './turn-row.ts'
 export const abandonedTurns = (sql: Sql, owners: readonly string[]): readonly OpenTurn[] => {
   const among = JSON.stringify(owners)
   sql.run(`DELETE FROM turns WHERE state = 'waiting' AND owner IN (SELECT value FROM json_each(?))`, among)
+  freeKeysOf(sql, among)
   return sql
     .all(
       openTurn,

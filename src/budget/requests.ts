@@ -1,6 +1,9 @@
 import * as t from 'io-ts/lib/index.js'
+import { factsOf } from '../protocol/error-codes.ts'
 import { textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
+import { answerOf } from './answers.ts'
+import { stateColumn } from './turn-row.ts'
 
 /** A request that its sender can repeat without running twice: who sent it to whom, under which key, saying what. */
 export interface Keyed {
@@ -9,6 +12,9 @@ export interface Keyed {
   readonly key: string
   /** SHA-256 of what was asked, as hex. */
   readonly bodyDigest: string
+  /** The turn that it begins, where it begins one, and whose process that waits or runs in. */
+  readonly turn: string
+  readonly owner: string
 }
 
 /** What a key stands for. */
@@ -19,41 +25,31 @@ export type Claimed =
   | { readonly kind: 'conflict' }
   /** Answered before, with this JSON. */
   | { readonly kind: 'answered'; readonly envelope: string }
-  /** Its turn waits or runs. */
-  | { readonly kind: 'open'; readonly turn: string }
-  /** Its turn is over, and its answer was never written down: its host died. */
-  | { readonly kind: 'lost'; readonly turn: string }
+  /** Its turn waits or runs, in the process of this owner. */
+  | { readonly kind: 'open'; readonly turn: string; readonly owner: string }
+  /** Its turn is over, and what it was answered with was never written down: its host died. */
+  | { readonly kind: 'cut'; readonly turn: string; readonly outcome: string; readonly answer?: string }
 
 /** How long an answer is kept for those who ask again. */
-const keptMs = 24 * 60 * 60 * 1000
+const keptForMs = 24 * 60 * 60 * 1000
 
 /** Gives a key to a turn, or says whose it is. To be called in a transaction. */
-export const claimKey = (
-  sql: Sql,
-  { sender, instance, key, bodyDigest }: Keyed,
-  turn: string,
-  nowMs: number,
-): Claimed => {
-  sql.run('DELETE FROM requests WHERE createdAtMs < ? AND envelope IS NOT NULL', nowMs - keptMs)
-  const found = sql.one(
-    requestRow,
-    'SELECT bodyDigest, turn, envelope FROM requests WHERE sender = ? AND instance = ? AND key = ?',
-    sender,
-    instance,
-    key,
-  )
-  if (found !== undefined) {
-    if (found.bodyDigest !== bodyDigest) return { kind: 'conflict' }
-    if (found.envelope !== undefined) return { kind: 'answered', envelope: found.envelope }
-    const row = sql.one(stateRow, 'SELECT state FROM turns WHERE turn = ?', found.turn)
-    if (row?.state === 'done') return { kind: 'lost', turn: found.turn }
-    if (row !== undefined) return { kind: 'open', turn: found.turn }
-    // It never became a turn: its host died while it waited.
-    sql.run('DELETE FROM requests WHERE turn = ?', found.turn)
+export const claimKey = (sql: Sql, { turn, owner, ...keyed }: Keyed, nowMs: number): Claimed => {
+  sql.run('DELETE FROM requests WHERE createdAtMs <= ? AND envelope IS NOT NULL', nowMs - keptForMs)
+  const { sender, instance, key, bodyDigest } = keyed
+  const found = sql.one(requestRow, select, sender, instance, key)
+  if (found !== undefined && found.bodyDigest !== bodyDigest) return { kind: 'conflict' }
+  if (found?.envelope !== undefined) return { kind: 'answered', envelope: found.envelope }
+  if (found !== undefined && !mayRunAnew(found)) {
+    const { outcome = '' } = found
+    if (found.state !== 'done') return { kind: 'open', turn: found.turn, owner: found.owner }
+    const answer = answerOf(sql, found.turn, nowMs)
+    return { kind: 'cut', turn: found.turn, outcome, ...(answer === undefined ? {} : { answer }) }
   }
   sql.run(
-    'INSERT INTO requests (sender, instance, key, bodyDigest, turn, createdAtMs) VALUES (?, ?, ?, ?, ?, ?)',
-    ...[sender, instance, key, bodyDigest, turn, nowMs],
+    `INSERT INTO requests (sender, instance, key, bodyDigest, turn, owner, createdAtMs) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (sender, instance, key) DO UPDATE SET turn = excluded.turn, owner = excluded.owner`,
+    ...[sender, instance, key, bodyDigest, turn, owner, nowMs],
   )
   return { kind: 'new' }
 }
@@ -64,8 +60,26 @@ export const closeKey = (sql: Sql, turn: string, envelope: string | undefined): 
   else sql.run('UPDATE requests SET envelope = ? WHERE turn = ?', envelope, turn)
 }
 
+/** Keys of dead owners whose talks never became turns: nothing ran, so they are free. */
+export const freeKeysOf = (sql: Sql, owners: string): void => {
+  sql.run(
+    `DELETE FROM requests WHERE envelope IS NULL AND owner IN (SELECT value FROM json_each(?))
+       AND turn NOT IN (SELECT turn FROM turns)`,
+    owners,
+  )
+}
+
+// Its host died after the turn had failed in a way that trying again may help.
+const mayRunAnew = ({ state, outcome = 'success' }: RequestRow): boolean =>
+  state === 'done' && outcome !== 'success' && factsOf(outcome).retryable
+
+const select = `
+  SELECT requests.bodyDigest, requests.turn, requests.owner, requests.envelope, turns.state, turns.outcome
+  FROM requests LEFT JOIN turns ON turns.turn = requests.turn
+  WHERE requests.sender = ? AND requests.instance = ? AND requests.key = ?`
+
 const requestRow = t.intersection([
-  t.type({ bodyDigest: textColumn, turn: textColumn }),
-  t.partial({ envelope: textColumn }),
+  t.type({ bodyDigest: textColumn, turn: textColumn, owner: textColumn }),
+  t.partial({ envelope: textColumn, state: stateColumn, outcome: textColumn }),
 ])
-const stateRow = t.type({ state: textColumn })
+type RequestRow = t.TypeOf<typeof requestRow>

@@ -7,6 +7,7 @@ import { replaceHold, scopesOf } from './balances.ts'
 import type { Ended, Settled } from './ledger.ts'
 import { type Charge, chargeOf, fullest } from './rules.ts'
 import { nearlyExhausted } from './sentences.ts'
+import { endOnThread } from './threads.ts'
 import { heldBy, type TurnRow, turnRowOf, windowsHeldIn } from './turn-row.ts'
 import { windowsOf } from './windows.ts'
 
@@ -31,6 +32,7 @@ export const settleTurn = (sql: Sql, ended: Ended, nowMs: number): E.Either<Fail
   replaceHold(sql, row.instance, windows, held, charge)
   closeRow(sql, ended, charge, nowMs)
   keepAnswer(sql, ended.turn, ended.answer, nowMs)
+  if (ended.threadEnd !== undefined) endOnThread(sql, ended.turn, ended.threadEnd, nowMs)
   return E.right(settled(sql, row, charge.microUsd, charge.basis, nowMs))
 }
 

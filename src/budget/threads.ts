@@ -29,7 +29,7 @@ export const sessionOf = (
     ...[sender, instance, thread, engine],
   )
 
-export const keepSession = (
+const keepSession = (
   sql: Sql,
   { sender, instance, thread }: ThreadKey,
   engine: string,
@@ -46,10 +46,34 @@ export const keepSession = (
   )
 }
 
-/** The CLI does not know its session any more. */
-export const forgetSession = (sql: Sql, { sender, instance, thread }: ThreadKey): void => {
+const forgetSession = (sql: Sql, { sender, instance, thread }: ThreadKey): void => {
   sql.run('DELETE FROM threads WHERE sender = ? AND instance = ? AND thread = ?', sender, instance, thread)
 }
+
+/** The turn that goes on with it now; the next one waits for that. */
+export const leaderOf = (sql: Sql, { sender, instance, thread }: ThreadKey): string | undefined =>
+  sql.one(
+    t.type({ turn: textColumn }),
+    `SELECT turn FROM turns WHERE instance = ? AND sender = ? AND thread = ? AND state IN ('running', 'ending') LIMIT 1`,
+    ...[instance, sender, thread],
+  )?.turn
+
+/** What a turn that ends leaves to its thread: where to go on from, or that nothing is there any more. */
+export type ThreadEnd = ThreadSession | 'lost'
+
+/** To be called in the transaction that settles the turn. */
+export const endOnThread = (sql: Sql, turn: string, end: ThreadEnd, nowMs: number): void => {
+  const row = sql.one(
+    keyRow,
+    'SELECT sender, instance, thread, engine FROM turns WHERE turn = ? AND thread IS NOT NULL',
+    turn,
+  )
+  if (row === undefined) return
+  if (end === 'lost') forgetSession(sql, row)
+  else keepSession(sql, row, row.engine, end, nowMs)
+}
+
+const keyRow = t.type({ sender: textColumn, instance: textColumn, thread: textColumn, engine: textColumn })
 
 const sessionRow = t.intersection([
   t.type({ session: textColumn }),

@@ -1,11 +1,19 @@
 import * as t from 'io-ts/lib/index.js'
 import type { Failure } from '../protocol/failure.ts'
-import { countColumn } from '../store/columns.ts'
+import { countColumn, textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import type { Per } from './budget.ts'
 import type { Entry } from './ledger.ts'
 import { type Dimension, everyInstance, type Measure } from './rules.ts'
 import { waitsForItself } from './sentences.ts'
+
+/** What an entry waits for. */
+export interface Wanting {
+  readonly slotFree: boolean
+  /** The turn that its thread is on with. */
+  readonly leader: string | undefined
+  readonly scarce: readonly Measure[]
+}
 
 /**
  * Why an entry may not wait; undefined when it may. One from outside always may. One that a turn made may wait for a thing
@@ -15,10 +23,10 @@ import { waitsForItself } from './sentences.ts'
 export const waitRefusal = (
   sql: Sql,
   { instance, parent }: Entry,
-  slotFree: boolean,
-  scarce: readonly Measure[],
+  { slotFree, leader, scarce }: Wanting,
 ): Failure | undefined => {
   if (parent === undefined) return undefined
+  if (leader !== undefined && hasOpenChild(sql, leader)) return waitsForItself(instance, undefined)
   if (!slotFree) {
     const { all, free } = holders(sql, instance, '')
     // No holder: the slot is just changing hands, or waits for money, which is looked at below.
@@ -30,6 +38,10 @@ export const waitRefusal = (
   })
   return stuck && waitsForItself(instance, stuck)
 }
+
+const hasOpenChild = (sql: Sql, turn: string): boolean =>
+  sql.one(t.type({ turn: textColumn }), `SELECT turn FROM turns WHERE parent = ? AND state <> 'done' LIMIT 1`, turn) !==
+  undefined
 
 const holding: Readonly<Record<Dimension, string>> = {
   microUsd: ' AND holder.heldMicroUsd > 0',

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { ProvedTurn } from '../budget/ledger.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { TalkRequest } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { type Caller, operator } from './identity.ts'
@@ -11,11 +12,16 @@ export interface Admitted {
   readonly prompt: string
   readonly from: string
   readonly depth: number
+  /** The conversation that it goes on with. */
+  readonly thread?: string
   /** The turn that it was made from. */
   readonly parent?: ProvedTurn
 }
 
-type Admitting = Pick<Instance, 'name' | 'enabled' | 'maxDepth' | 'peers'>
+type Admitting = Pick<Instance, 'name' | 'enabled' | 'maxDepth' | 'peers'> & {
+  /** Absent where its engine is not loaded yet. */
+  readonly settings?: { readonly engine: Pick<Engine, 'name' | 'resumes'> }
+}
 type Step = E.Either<Failure, TalkRequest>
 
 /**
@@ -32,10 +38,12 @@ export const admit =
       E.chain(provedName(caller)),
       E.chain(notItself(instance)),
       E.chain(peerAllowed(instance, caller, file)),
-      E.map(({ prompt, fromInstance, depth }) => ({
+      E.chain(keepsThreads(instance)),
+      E.map(({ prompt, fromInstance, depth, ext }) => ({
         prompt,
         from: fromInstance,
         depth,
+        ...(ext?.thread === undefined ? {} : { thread: ext.thread }),
         ...(caller.kind === 'turn' ? { parent: caller.proved } : {}),
       })),
     )
@@ -89,3 +97,15 @@ const peerAllowed =
     const who = JSON.stringify(fromInstance.slice(0, 64))
     return E.left(failure('peer_not_allowed', `${who} is not among the peers of ${name} in ${file}.`))
   }
+
+const keepsThreads =
+  ({ name, settings }: Admitting) =>
+  (talk: TalkRequest): Step =>
+    talk.ext?.thread === undefined || settings === undefined || settings.engine.resumes === true
+      ? E.right(talk)
+      : E.left(
+          failure(
+            'invalid_request',
+            `${name} runs on the engine ${settings.engine.name}, which keeps no sessions: a talk to it goes on with no thread.`,
+          ),
+        )

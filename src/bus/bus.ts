@@ -2,6 +2,7 @@ import type { PriceOf } from '../engine/settings.ts'
 import type { Host } from './host.ts'
 import type { Authenticate } from './identity.ts'
 import type { Instance } from './instance.ts'
+import type { Shared } from './once.ts'
 import type { Queue } from './queue.ts'
 
 /** One instance, listening: facts and functions, so that a talk can be tested with plain values. */
@@ -11,5 +12,7 @@ export interface Bus {
   readonly instance: Instance
   readonly priceOf: PriceOf
   readonly queue: Queue
+  /** Talks with an idempotency key that are carried out now; empty at first. */
+  readonly shared: Map<string, Shared>
   stopping: boolean
 }

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Allowance } from '../budget/budget.ts'
-import type { Entry } from '../budget/ledger.ts'
+import type { Entered, Entry } from '../budget/ledger.ts'
 import { retryBusyAfterMs } from '../budget/sentences.ts'
+import type { ThreadSession } from '../budget/threads.ts'
 import { endedBy } from '../engine/reasons.ts'
 import { after } from '../engine/timer.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
@@ -10,7 +11,7 @@ import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { inheritedDeadline } from './deadline.ts'
 import type { Host, LiveTalk } from './host.ts'
-import { type NewTurn, newTurn } from './identity.ts'
+import type { NewTurn } from './identity.ts'
 import type { Instance } from './instance.ts'
 import type { Tell } from './progress.ts'
 import type { Ticket } from './queue.ts'
@@ -27,23 +28,23 @@ export interface Waiter {
 export interface HeldTurn extends NewTurn {
   readonly talk: Admitted
   readonly allowance: Allowance
+  /** The provider's session that its thread goes on with. */
+  readonly resume?: ThreadSession
   /** Aborts with the failure that ends it. */
   readonly ended: AbortSignal
   readonly done: () => void
 }
 
-// Money may be freed by another process, of which no event comes here.
-const moneyPollMs = 50
+// Money, or a thread, may be freed by another process, of which no event comes here.
+const pollMs = 50
 
 /** Waits, as far as the rules allow it, for a slot and for money; then both are this talk's. */
 export const hold =
-  (bus: Bus, { hungUp, tell }: Waiter) =>
-  (talk: Admitted): TE.TaskEither<Failure, HeldTurn> =>
+  (bus: Bus, { hungUp, tell }: Waiter, talk: Admitted, turn: NewTurn): TE.TaskEither<Failure, HeldTurn> =>
   async () => {
     const refusal = refusalNow(bus)
     if (refusal) return E.left(refusal)
 
-    const turn = newTurn()
     const deadline = inheritedDeadline(talk, bus.host.now())
     const entry = entryOf(bus, talk, turn, deadline?.atMs)
     const ending = new AbortController()
@@ -75,7 +76,7 @@ export const hold =
         forget()
         release?.()
       }
-      return E.right({ ...turn, talk, allowance: entered.right, ended: ending.signal, done })
+      return E.right({ ...turn, ...entered.right, talk, ended: ending.signal, done })
     } finally {
       if (release === undefined) {
         ticket.leave()
@@ -108,6 +109,7 @@ const entryOf = (
   instance: instance.name,
   from: talk.from,
   depth: talk.depth,
+  ...(talk.thread === undefined ? {} : { thread: talk.thread }),
   engine: instance.settings.engine.name,
   ...(instance.settings.model === undefined ? {} : { model: instance.settings.model }),
   owner: host.owner,
@@ -125,11 +127,11 @@ const enterLine = async (
   ticket: Ticket,
   ended: AbortSignal,
   accepted: () => void,
-): Promise<E.Either<Failure, Allowance>> => {
+): Promise<E.Either<Failure, Held>> => {
   const first = await host.ledger.enter(entry, ticket.isNext())()
   if (E.isLeft(first)) return first
   accepted()
-  if (first.right.state === 'running') return E.right(first.right.allowance)
+  if (first.right.state === 'running') return E.right(heldOf(first.right))
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(tooLong(instance)), instance.queueTimeoutMs).unref()
   const waited = await waitInLine(host, entry, ticket, AbortSignal.any([ended, late.signal]), first.right.for)
@@ -143,21 +145,28 @@ const waitInLine = async (
   entry: Entry,
   ticket: Ticket,
   until: AbortSignal,
-  waitsFor: 'slot' | 'money',
-): Promise<E.Either<Failure, Allowance>> => {
-  let tried = waitsFor === 'money'
+  waitsFor: 'slot' | 'money' | 'thread',
+): Promise<E.Either<Failure, Held>> => {
+  let tried = waitsFor !== 'slot'
   for (;;) {
     if (tried || !ticket.isNext()) await ticket.change(tried ? pollAgain(until) : until)
     if (until.aborted) return E.left(endedBy(until))
     if (!ticket.isNext()) continue
     const entered = await ledger.hold(entry)()
     if (E.isLeft(entered)) return entered
-    if (entered.right.state === 'running') return E.right(entered.right.allowance)
+    if (entered.right.state === 'running') return E.right(heldOf(entered.right))
     tried = true
   }
 }
 
-const pollAgain = (until: AbortSignal): AbortSignal => AbortSignal.any([until, AbortSignal.timeout(moneyPollMs)])
+type Held = Pick<HeldTurn, 'allowance' | 'resume'>
+
+const heldOf = ({ allowance, resume }: Extract<Entered, { state: 'running' }>): Held => ({
+  allowance,
+  ...(resume === undefined ? {} : { resume }),
+})
+
+const pollAgain = (until: AbortSignal): AbortSignal => AbortSignal.any([until, AbortSignal.timeout(pollMs)])
 
 const tooLong = ({ name, queueTimeoutMs }: Instance): Failure =>
   failure('busy', `It waited ${queueTimeoutMs} ms for ${name}, as long as its queueTimeout allows.`, retryBusyAfterMs)

@@ -36,6 +36,8 @@ export interface Host {
   /** Where turns leave their reports; exists, mode 0700. */
   readonly reportFolder: string
   readonly bodyLimitBytes: number
+  /** How long a talk with an idempotency key goes on once nobody waits for it. */
+  readonly keyedPatienceMs: number
   /** By turn; empty at first. */
   readonly live: Map<string, LiveTalk>
   /** Turns whose cost could not be written yet; while there are any, new talks are refused. Empty at first. */

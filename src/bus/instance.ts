@@ -1,5 +1,6 @@
 import type { Limits } from '../budget/budget.ts'
 import type { EngineSettings } from '../engine/settings.ts'
+import type { Askable } from './delegating.ts'
 
 /** One instance of `budgets.json`, decoded, loaded, with every default filled in. */
 export interface Instance {
@@ -8,6 +9,8 @@ export interface Instance {
   readonly enabled: boolean
   /** Who may talk to it; `*` is anyone. */
   readonly peers: readonly string[]
+  /** Whom its agent is told that it may ask; absent, nobody. */
+  readonly asks?: readonly Askable[]
   /** The deepest talk accepted. */
   readonly maxDepth: number
   /** The port asked for; 0 is any. */

@@ -39,7 +39,15 @@ export const serve =
   (host: Host, instance: Instance, priceOf: PriceOf): TE.TaskEither<Failure, Served> =>
   async () => {
     const queue = createQueue(instance.concurrency)
-    const bus: Bus = { host, authenticate: authenticate(host), instance, priceOf, queue, stopping: false }
+    const bus: Bus = {
+      host,
+      authenticate: authenticate(host),
+      instance,
+      priceOf,
+      queue,
+      shared: new Map(),
+      stopping: false,
+    }
     const server = createHttpServer(bus)
     const listening = await listen(server, instance)
     if (E.isLeft(listening)) return listening

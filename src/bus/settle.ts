@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import type { Ended, Settled } from '../budget/ledger.ts'
-import type { TurnReport } from '../engine/report.ts'
 import {
   type Envelope,
   failureEnvelope,
@@ -15,6 +14,7 @@ import { usdFrom } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
 import type { HeldTurn } from './hold.ts'
 import type { Host } from './host.ts'
+import { type ThreadReport, threadEndOf } from './thread.ts'
 
 const retryAfterMs = 500
 
@@ -23,7 +23,7 @@ const retryAfterMs = 500
  * written, the reply is still the turn's own; writing is tried again, and the bus takes no new talk until it is done.
  */
 export const settle =
-  (bus: Bus, turn: HeldTurn, report: TurnReport): T.Task<Settled> =>
+  (bus: Bus, turn: HeldTurn, report: ThreadReport): T.Task<Settled> =>
   async () => {
     const { host, instance } = bus
     const ended = endedOf(turn, report)
@@ -52,15 +52,18 @@ const settleOrLater = async (host: Host, ended: Ended): Promise<E.Either<Failure
 }
 
 /** The envelope of a turn that ran, whatever became of it. */
-export const replyOf = (turn: HeldTurn, report: TurnReport, settled: Settled, facts: ReplyFacts): Envelope => {
-  const { outcome, model, tokens, partialText } = report
+export const replyOf = (turn: HeldTurn, report: ThreadReport, settled: Settled, facts: ReplyFacts): Envelope => {
+  const { outcome, model, tokens, partialText, lostThread } = report
+  const { thread } = turn.talk
+  const warning = [lostThread && lost(lostThread), settled.warning].filter(one => one !== undefined).join(' ')
   const ext: ReplyExt = {
     turn: turn.turn,
     costUsd: usdFrom(settled.microUsd),
     basis: settled.basis,
     tokens,
     ...(model === undefined ? {} : { model }),
-    ...(settled.warning === undefined ? {} : { warning: settled.warning }),
+    ...(thread === undefined ? {} : { thread }),
+    ...(warning === '' ? {} : { warning }),
   }
   if (E.isLeft(outcome)) {
     return failureEnvelope(outcome.left, { ...facts, ext: partialText === undefined ? ext : { ...ext, partialText } })
@@ -69,16 +72,24 @@ export const replyOf = (turn: HeldTurn, report: TurnReport, settled: Settled, fa
   return successEnvelope(text, { ...facts, ext: denied === undefined ? ext : { ...ext, denied } })
 }
 
-const endedOf = ({ turn }: HeldTurn, { outcome, cost, tokens, model, session }: TurnReport): Ended => ({
-  turn,
-  cost,
-  tokens,
-  ...(E.isLeft(outcome)
-    ? { outcome: outcome.left.code, error: outcome.left.sentence }
-    : { outcome: 'success', answer: outcome.right.text }),
-  ...(model === undefined ? {} : { model }),
-  ...(session === undefined ? {} : { session }),
-})
+const lost = (thread: string): string =>
+  `The CLI has lost the session of thread ${thread}, so a new one began: it knows nothing of what was said before.`
+
+const endedOf = ({ turn, talk }: HeldTurn, report: ThreadReport): Ended => {
+  const { outcome, cost, tokens, model, session } = report
+  const threadEnd = talk.thread === undefined ? undefined : threadEndOf(report)
+  return {
+    turn,
+    cost,
+    tokens,
+    ...(E.isLeft(outcome)
+      ? { outcome: outcome.left.code, error: outcome.left.sentence }
+      : { outcome: 'success', answer: outcome.right.text }),
+    ...(model === undefined ? {} : { model }),
+    ...(session === undefined ? {} : { session }),
+    ...(threadEnd === undefined ? {} : { threadEnd }),
+  }
+}
 
 /** Children in other processes end with their callers, which were processes of this turn. */
 const endChildren = async ({ ledger, live }: Host, parent: string): Promise<void> => {

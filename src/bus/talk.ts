@@ -15,6 +15,7 @@ import type { Failure } from '../protocol/failure.ts'
 import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { hold, type Waiter } from './hold.ts'
+import { type CarryOut, once } from './once.ts'
 import { replyOf, settle } from './settle.ts'
 import { runTurn } from './turn.ts'
 
@@ -22,20 +23,30 @@ import { runTurn } from './turn.ts'
 export interface Heard extends Waiter {
   readonly authorization: readonly string[]
   readonly body: TE.TaskEither<Failure, Json>
+  /** Those who send the same talk under the same key share one turn. */
+  readonly key?: string | undefined
 }
 
-/** The whole of a talk: admit (authenticate → decode → depth → peer) → hold → run → settle → reply. */
+/** The whole of a talk: admit (authenticate → decode → depth → peer) → once → hold → run → settle → reply. */
 export const talk =
   (bus: Bus) =>
   (heard: Heard): T.Task<Envelope> => {
     const { facts, hear } = answering(bus)
     return pipe(
       admitted(bus, heard, hear),
-      TE.chain(hold(bus, heard)),
+      TE.matchE(refuse(bus, facts), once(bus, heard, facts, carryOut(bus, facts))),
+    )
+  }
+
+const carryOut =
+  (bus: Bus, facts: () => ReplyFacts): CarryOut =>
+  (talk, waiter, newTurn) =>
+    pipe(
+      hold(bus, waiter, talk, newTurn),
       TE.mapLeft(setIn(bus.host.configFile)),
       TE.matchE(refuse(bus, facts), turn =>
         pipe(
-          runTurn(bus, turn, heard.tell),
+          runTurn(bus, turn, waiter.tell),
           T.chain(report =>
             pipe(
               settle(bus, turn, report),
@@ -45,7 +56,6 @@ export const talk =
         ),
       ),
     )
-  }
 
 const admitted = (
   bus: Bus,

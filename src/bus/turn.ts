@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
+import type { ThreadSession } from '../budget/threads.ts'
 import type { TurnReport } from '../engine/report.ts'
 import { run } from '../engine/run.ts'
 import type { RunRequest } from '../engine/run-request.ts'
@@ -9,6 +10,7 @@ import type { MicroUsd } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
 import type { HeldTurn } from './hold.ts'
 import { type Tell, type Telling, tellingTo } from './progress.ts'
+import { onThread } from './thread.ts'
 
 /** Runs the engine for a held turn, and keeps its row true while it runs. It cannot fail: the report says what happened. */
 export const runTurn =
@@ -18,7 +20,7 @@ export const runTurn =
     const telling = tell && tellingTo(tell)
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
     try {
-      return await run(requestOf(bus, turn, telling))()
+      return await onThread(turn, resume => run(requestOf(bus, turn, telling, resume))())
     } catch (error) {
       // A bug, but money is held: the turn is settled like any other, at its hold.
       host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
@@ -38,12 +40,14 @@ const requestOf = (
   bus: Bus,
   { turn, token, talk, allowance, ended }: HeldTurn,
   telling: Telling | undefined,
+  resume: ThreadSession | undefined,
 ): RunRequest => {
   const { host, instance } = bus
   const seen = noteSeen(bus, turn)
   return {
     settings: instance.settings,
     prompt: talk.prompt,
+    ...(resume === undefined ? {} : { resume }),
     allowance,
     priceOf: bus.priceOf,
     environment: host.environment,

@@ -119,6 +119,7 @@ const hostOf = (state: State, { owner }: Owner, { binFolder, reportFolder }: Fol
   configFile: state.config.file,
   binFolder,
   reportFolder,
+  keyedPatienceMs: 30_000,
   bodyLimitBytes: state.config.bodyLimitBytes,
   live: new Map(),
   unsettled: new Set(),

@@ -26,6 +26,14 @@ export interface TalkRequest {
   readonly depth: number
   readonly protocolVersion?: number
   readonly capabilities?: readonly string[]
+  /** What the protocol does not name; only in here, so that a strict old peer can still read us. */
+  readonly ext?: TalkExt
+}
+
+/** Request facts that the protocol does not name. */
+export interface TalkExt {
+  /** The conversation of this sender with this instance that the talk goes on with. */
+  readonly thread?: string
 }
 
 /** Reply facts that the protocol does not name; they travel only in `ext`, so that a strict old peer can still read us. */
@@ -39,6 +47,8 @@ export interface ReplyExt {
   readonly retryAfterMs?: number
   readonly partialText?: string
   readonly denied?: readonly string[]
+  /** The conversation that the talk went on with. */
+  readonly thread?: string
   /** What the operator should know although the talk succeeded, such as a budget that is 80 % used. */
   readonly warning?: string
 }
@@ -116,9 +126,17 @@ const strings = leaf(
   (value): value is readonly string[] => Array.isArray(value) && value.every(isString),
 )
 
+const threadName = leaf(
+  'a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes',
+  (value): value is string => isString(value) && isThreadName(value),
+)
+
+/** What a thread may be called. */
+export const isThreadName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$/.test(name)
+
 const talkRequest = t.intersection([
   t.type({ fromInstance: name, prompt, depth }),
-  t.partial({ protocolVersion: version, capabilities: strings }),
+  t.partial({ protocolVersion: version, capabilities: strings, ext: t.partial({ thread: threadName }) }),
 ])
 
 /** A talk from the wire, legacy or v1; a version that we do not know is served as v1. */
@@ -171,6 +189,7 @@ const ext = t.partial({
   retryAfterMs: milliseconds,
   partialText: text,
   denied: strings,
+  thread: text,
   warning: text,
 })
 

@@ -144,6 +144,11 @@ export const migrations: readonly string[] = [
   ALTER TABLE turns ADD COLUMN creditsBefore INTEGER;
   CREATE INDEX creditsByScope ON credits (scope, window);
   `,
+  `
+  -- Whose process the turn of a key waits or runs in.
+  ALTER TABLE requests ADD COLUMN owner TEXT;
+  CREATE INDEX openThreads ON turns (instance, sender, thread) WHERE state <> 'done' AND thread IS NOT NULL;
+  `,
 ]
 
 /** Takes the steps that are missing. Inside a transaction, so two first starts at once take each of them once. */
