@@ -6,7 +6,9 @@ import type { Failure } from '../protocol/failure.ts'
 type Settled = 'args' | 'cwd' | 'model' | 'access' | 'env' | 'price' | 'timeoutMs' | 'lineLimitBytes'
 
 /** One instance as budgets.json has it: defaults filled in, paths absolute, nothing loaded yet. */
-export interface InstanceConfig extends Omit<Instance, 'settings'>, Pick<EngineSettings, Settled> {
+export interface InstanceConfig extends Omit<Instance, 'settings' | 'asks'>, Pick<EngineSettings, Settled> {
+  /** Whether its agent is told whom it may ask, and given the means. */
+  readonly delegates: boolean
   /** A built-in engine's name, or the absolute path of an engine file. */
   readonly engine: string
   /** The provider CLI, or the command of the `command` engine; `undefined` leaves it to the engine. */

@@ -24,6 +24,7 @@ export const fillInstance = (
     engine: text.engine,
     enabled: text.enabled ?? true,
     peers: text.peers ?? [],
+    delegates: text.delegates ?? true,
     maxDepth: text.maxDepth ?? 3,
     port: text.port ?? 0,
     concurrency: text.concurrency ?? 1,

@@ -10,6 +10,7 @@ import { failure } from '../protocol/failure.ts'
 import type { Config, InstanceConfig, Mistakes } from './config.ts'
 import { isFolder } from './is-folder.ts'
 import { shellWord, whereProgram } from './program.ts'
+import { askableBy } from './reach.ts'
 import type { Surroundings } from './surroundings.ts'
 import { whyUnreadable } from './why-unreadable.ts'
 
@@ -48,7 +49,7 @@ export const loadInstances =
         ])
         const mistakes = [...leftOf(engine), ...leftOf(instructions)]
         if (E.isLeft(engine) || E.isLeft(instructions)) return { mistakes: mistakes.map(what => wrongIn(one, what)) }
-        return load(one, engine.right, instructions.right, where)
+        return load(config, one, engine.right, instructions.right, where)
       }),
     )
     const mistakes = all.flatMap(one => ('mistakes' in one ? one.mistakes : []))
@@ -58,6 +59,7 @@ export const loadInstances =
   }
 
 const load = async (
+  all: Config,
   config: InstanceConfig,
   engine: Engine,
   instructions: string | undefined,
@@ -84,6 +86,7 @@ const load = async (
   const { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot } = config
   const facts = { name, enabled, peers, maxDepth, port, concurrency, queueLimit, queueTimeoutMs, maxTurnsPerRoot }
   const more = {
+    ...(config.delegates ? { asks: askableBy(all, name) } : {}),
     ...(config.description === undefined ? {} : { description: config.description }),
     ...(config.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: config.idleTimeoutMs }),
   }

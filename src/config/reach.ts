@@ -1,3 +1,4 @@
+import type { Askable } from '../bus/delegating.ts'
 import { operator } from '../bus/identity.ts'
 import type { InstanceConfig } from './config.ts'
 
@@ -15,6 +16,24 @@ export const reachOf = ({ instances }: Peers, name: string): readonly string[] =
   }
   return [...reached]
 }
+
+interface Asked {
+  readonly instances: ReadonlyMap<
+    string,
+    Pick<InstanceConfig, 'name' | 'enabled' | 'peers' | 'maxDepth' | 'description'>
+  >
+}
+
+/** Whom one may ask: the enabled instances that have it among their peers; the operator, all of them. */
+export const askableBy = ({ instances }: Asked, name: string): readonly Askable[] =>
+  [...instances.values()]
+    .filter(({ enabled, name: to }) => enabled && to !== name)
+    .filter(({ peers }) => name === operator || peers.includes('*') || peers.includes(name))
+    .map(({ name, maxDepth, description }) => ({
+      name,
+      maxDepth,
+      ...(description === undefined ? {} : { description }),
+    }))
 
 interface Chained {
   readonly instances: ReadonlyMap<string, Pick<InstanceConfig, 'name' | 'enabled' | 'peers' | 'maxDepth'>>

@@ -27,6 +27,7 @@ test('an instance of one word has every default', t => {
     engine: 'claude',
     enabled: true,
     peers: [],
+    delegates: true,
     maxDepth: 3,
     port: 0,
     concurrency: 1,
