@@ -14,6 +14,7 @@ import {
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
+import { type Callers, callersOf } from './callers.ts'
 import type { Waiter } from './hold.ts'
 import { type NewTurn, newTurn } from './identity.ts'
 
@@ -22,7 +23,7 @@ export interface Shared {
   readonly bodyDigest: string
   readonly envelope: Promise<Envelope>
   /** One more waits for it. */
-  readonly join: (hungUp: AbortSignal) => void
+  readonly join: Callers['join']
 }
 
 /** Carries a talk out as a new turn. */
@@ -42,18 +43,19 @@ export const once =
   (talk: Admitted): T.Task<Envelope> =>
   async () => {
     if (key === undefined) return carryOut(talk, { hungUp, tell }, newTurn())()
+    if (!isKey(key)) return failureEnvelope(noKey, facts())
     const bodyDigest = digestOf(talk)
     const name = JSON.stringify([talk.from, key])
     const running = bus.shared.get(name)
     if (running !== undefined && running.bodyDigest !== bodyDigest) return failureEnvelope(otherBody(key), facts())
     if (running !== undefined) {
-      running.join(hungUp)
+      running.join({ hungUp, tell })
       return forCaller(await running.envelope, facts())
     }
-    const callers = countCallers(bus.host.keyedPatienceMs)
-    callers.join(hungUp)
+    const callers = callersOf(bus.host.keyedPatienceMs, mayComeBack(bus, talk.parent?.turn))
+    callers.join({ hungUp, tell })
     const envelope = claimed(bus, { talk, key, bodyDigest }, facts, turn =>
-      carryOut(talk, { hungUp: callers.allGone, tell }, turn)(),
+      carryOut(talk, { hungUp: callers.allGone, tell: callers.tell }, turn)(),
     )
     bus.shared.set(name, { bodyDigest, envelope, join: callers.join })
     return envelope.finally(() => {
@@ -130,31 +132,24 @@ const forCaller = (envelope: Envelope, { capabilities, durationMs }: ReplyFacts)
   ...(capabilities === undefined ? {} : { capabilities }),
 })
 
-/** Those who wait for one turn: it is let go some time after the last of them is gone, since one may come back. */
-const countCallers = (patienceMs: number) => {
-  const gone = new AbortController()
-  let waiting = 0
-  let timer: NodeJS.Timeout | undefined
-  const leave = (): void => {
-    waiting -= 1
-    if (waiting === 0) timer = setTimeout(() => gone.abort(), patienceMs).unref()
+/** A turn that asked does not come back once it is over; whoever else is gone may. */
+const mayComeBack =
+  ({ host }: Bus, parent: string | undefined) =>
+  async (): Promise<boolean> => {
+    if (parent === undefined) return true
+    const family = await host.ledger.family(parent)()
+    return E.isLeft(family) || family.right.some(({ turn, state }) => turn === parent && state === 'running')
   }
-  return {
-    allGone: gone.signal,
-    join: (hungUp: AbortSignal): void => {
-      clearTimeout(timer)
-      waiting += 1
-      if (hungUp.aborted) leave()
-      else hungUp.addEventListener('abort', leave, { once: true })
-    },
-    stop: () => clearTimeout(timer),
-  }
-}
 
 const digestOf = ({ prompt, depth, thread }: Admitted): string =>
   createHash('sha256')
     .update(JSON.stringify([prompt, depth, thread]))
     .digest('hex')
+
+// As much as a UUID, a digest or a path of steps needs.
+const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
+
+const noKey = failure('invalid_request', 'Idempotency-Key must be 1 to 200 visible ASCII characters.')
 
 const otherBody = (key: string): Failure =>
   failure(

@@ -5,6 +5,7 @@ export interface TalkOptions extends Common {
   readonly depth?: number
   readonly timeout?: string
   readonly retry?: number
+  readonly thread?: string
   readonly cwd?: string
   readonly dryRun?: boolean
   readonly follow?: boolean

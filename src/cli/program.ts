@@ -65,6 +65,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       ),
     )
     .option('--follow', 'show on stderr what it does meanwhile; with --json an event a line, the answer last')
+    .option('--thread <name>', 'go on with this conversation, where its engine keeps sessions')
     .option('--cwd <folder>', 'where the instance works, if this talk launches it')
     .option('--dry-run', 'say what would happen, and ask nobody')
     .action((name: string, words: string[], options: TalkOptions) =>
@@ -72,6 +73,17 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
         (await import('./talk.ts')).talk(terminal, name, words.join(' '), { ...errand.opts(), ...options }),
       ),
     )
+
+  add(
+    'mcp',
+    'an MCP server on stdio, by which an agent delegates',
+    'Serves MCP on stdin and stdout: tools that list the instances, ask them, and collect their answers. Instances get it by ' +
+      'themselves; your own agent gets it as below.',
+    [
+      'claude mcp add errand -- errand --config /path/to/budgets.json mcp',
+      'codex mcp add errand -- errand --config /path/to/budgets.json mcp',
+    ],
+  ).action(() => choose(async () => (await import('./mcp.ts')).mcp(terminal, version, errand.opts())))
 
   add('ps', 'what runs', 'Shows what runs: instance, engine, address, process, turns, budget.', [
     'errand ps',

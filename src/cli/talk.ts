@@ -115,6 +115,7 @@ const askAndAnswer = async (
     prompt,
     ...(options.from === undefined ? {} : { from: options.from }),
     ...(options.depth === undefined ? {} : { depth: options.depth }),
+    ...(options.thread === undefined ? {} : { thread: options.thread }),
     ...(options.retry === undefined ? {} : { retry: options.retry }),
     ...(timeoutMs === 0 ? {} : { timeoutMs }),
     signal,

@@ -12,6 +12,7 @@ export interface Question {
   readonly path: string
   readonly body?: string
   readonly bearer?: string
+  readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
   /** What the sentence names as the limit; `timeoutMs` unless told. */
   readonly wholeTimeoutMs?: number
@@ -55,6 +56,7 @@ export const ask =
         headers: {
           ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
           accept: onEvent === undefined ? 'application/json' : 'text/event-stream, application/json',
+          ...request.headers,
           ...(request.bearer === undefined ? {} : { authorization: `Bearer ${request.bearer}` }),
         },
       })

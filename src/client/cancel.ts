@@ -1,7 +1,7 @@
 import type * as T from 'fp-ts/lib/Task.js'
 import { ask } from './ask.ts'
-import { type Credentials, portOf, type Target } from './delegate.ts'
 import { type Reply, replyOf } from './reply.ts'
+import { type Credentials, portOf, type Target } from './target.ts'
 
 const timeoutMs = 30_000
 const responseLimitBytes = 1024 * 1024

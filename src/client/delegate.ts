@@ -1,26 +1,20 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import { addedCapabilities, capabilities, protocolVersion } from '../protocol/envelope.ts'
 import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
 import { ask } from './ask.ts'
+import { askToCancel } from './cancel.ts'
 import type { WireEvent } from './event-reader.ts'
 import { type Reply, replyOf } from './reply.ts'
-
-/** Whom to talk to. Of `url` the port alone is used: a talk never leaves 127.0.0.1. */
-export interface Target {
-  readonly name: string
-  readonly url: string
-}
+import { type Credentials, portOf, type Target } from './target.ts'
 
 export interface Talk {
   readonly fromInstance: string
   readonly prompt: string
   /** The caller's own depth: 0 for a person; the wire carries one more (protocol, "Request Shape"). */
   readonly depth: number
-}
-
-/** The bus secret or a turn token; `undefined` sends no Authorization at all. */
-export interface Credentials {
-  readonly bearer: string | undefined
+  /** The conversation that it goes on with. */
+  readonly thread?: string
 }
 
 export interface DelegateOptions {
@@ -37,6 +31,8 @@ export interface DelegateOptions {
    * an uncaught exception, and the talk goes on.
    */
   readonly onProgress?: (event: ProgressEvent) => void
+  /** The same talk under the same key runs once: it may be sent again also where its answer was lost. */
+  readonly idempotencyKey?: string
   readonly now: () => number
 }
 
@@ -46,35 +42,52 @@ const defaultResponseLimitBytes = 64 * 1024 * 1024
 export const delegate =
   (target: Target, talk: Talk, credentials: Credentials, options: DelegateOptions): T.Task<Reply> =>
   async () => {
-    const { now, onProgress } = options
+    const { now, onProgress, idempotencyKey: key } = options
     const startedAtMs = now()
+    let turn: string | undefined
+    const listener = key === undefined ? onProgress : noting(accepted => (turn = accepted), onProgress)
     const received = await ask(
       {
         port: portOf(target),
         path: '/api/talk',
-        body: JSON.stringify({
-          fromInstance: talk.fromInstance,
-          prompt: talk.prompt,
-          depth: talk.depth + 1,
-          protocolVersion,
-          capabilities: onProgress === undefined ? capabilities : [...capabilities, ...addedCapabilities],
-        }),
+        body: JSON.stringify(bodyOf(talk, listener === undefined ? [] : addedCapabilities)),
         responseLimitBytes: options.responseLimitBytes ?? defaultResponseLimitBytes,
+        ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
         ...(credentials.bearer === undefined ? {} : { bearer: credentials.bearer }),
         ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
         ...(options.wholeTimeoutMs === undefined ? {} : { wholeTimeoutMs: options.wholeTimeoutMs }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
-        ...(onProgress === undefined ? {} : { onEvent: tolerant(onProgress) }),
+        ...(listener === undefined ? {} : { onEvent: tolerant(listener) }),
       },
       target.name,
     )()
-    return replyOf(received, { fromInstance: target.name, durationMs: now() - startedAtMs }, now())
+    // To a bus, one that hangs up with a key may come back. This one will not.
+    const gaveUp = E.isLeft(received) && /^(?:timeout|cancelled)$/.test(received.left.why.code)
+    if (gaveUp && turn !== undefined) await askToCancel(target, turn, credentials, now)()
+    const asked = { fromInstance: target.name, durationMs: now() - startedAtMs, keyed: key !== undefined }
+    return replyOf(received, asked, now())
   }
 
-export const portOf = ({ url }: Target): number => Number(new URL(url).port)
+const bodyOf = ({ fromInstance, prompt, depth, thread }: Talk, added: readonly string[]): object => ({
+  fromInstance,
+  prompt,
+  depth: depth + 1,
+  protocolVersion,
+  capabilities: [...capabilities, ...added],
+  ...(thread === undefined ? {} : { ext: { thread } }),
+})
+
+type Listener = (event: ProgressEvent) => void
+
+const noting =
+  (accepted: (turn: string) => void, onProgress: Listener | undefined): Listener =>
+  event => {
+    if (event.kind === 'accepted') accepted(event.turn)
+    onProgress?.(event)
+  }
 
 /** What is not understood is passed over: a newer peer tells more. */
-const tolerant = (onProgress: (event: ProgressEvent) => void): ((event: WireEvent) => void) => {
+const tolerant = (onProgress: Listener): ((event: WireEvent) => void) => {
   let last = 0
   return ({ name, id, data }) => {
     const progress = decodeProgress(name, parsed(data))

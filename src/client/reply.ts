@@ -9,7 +9,10 @@ import { hintOf } from './hint.ts'
 /** What became of a talk. */
 export interface Reply {
   readonly envelope: Envelope
-  /** The same talk can be sent again without running twice: nothing was sent, or the target says that it is retryable. */
+  /**
+   * The same talk can be sent again without running twice: nothing was sent, the target says that it is retryable, or it has
+   * a key and only its answer was lost.
+   */
   readonly repeatable: boolean
   /** Nothing ran: nobody listened, or who did was about to stop. Another look into the registry may find the instance. */
   readonly gone: boolean
@@ -19,17 +22,23 @@ export interface Reply {
 interface Asked {
   readonly fromInstance: string
   readonly durationMs: number
+  /** The talk has an idempotency key. */
+  readonly keyed?: boolean
 }
 
 /** What was received as the reply that it is: whatever came, or did not come, it is an envelope with a code. */
-export const replyOf = (received: E.Either<TransportFailure, Received>, asked: Asked, nowMs: number): Reply =>
+export const replyOf = (
+  received: E.Either<TransportFailure, Received>,
+  { keyed = false, ...asked }: Asked,
+  nowMs: number,
+): Reply =>
   pipe(
     received,
     E.chainW(answer => read(answer, asked, nowMs)),
     E.match(
       ({ why, sent }): Reply => ({
         envelope: failureEnvelope(why, asked),
-        repeatable: !sent && why.code !== 'cancelled',
+        repeatable: why.code !== 'cancelled' && (!sent || (keyed && why.code !== 'timeout')),
         gone: !sent && why.code === 'instance_unavailable',
       }),
       (envelope): Reply => ({

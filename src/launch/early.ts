@@ -14,7 +14,7 @@ export const refuseEarly = (config: Config, name: string, talk: Talk): E.Either<
     E.chainFirst(() => fits(config, talk)),
     E.chainFirst(target =>
       pipe(
-        decodeTalkRequest({ ...talk, depth: talk.depth + 1 }),
+        decodeTalkRequest({ ...talk, depth: talk.depth + 1, ext: { thread: talk.thread } }),
         E.chain(admit(target, { kind: 'operator' }, config.file)),
       ),
     ),

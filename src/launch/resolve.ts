@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
-import type { Target } from '../client/delegate.ts'
+import type { Target } from '../client/target.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Registered } from './registry.ts'
 import type { State } from './state.ts'

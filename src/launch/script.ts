@@ -42,6 +42,17 @@ export interface TalkOptions {
    */
   readonly retry?: number
   /**
+   * Goes on with the conversation of this name between `from` and this instance: the same session of its provider, one talk
+   * after another, also after a restart. 1 to 100 letters, digits and `._:/-`. A session that the CLI has lost begins anew, and
+   * `ext.warning` says so. `invalid_request` where the engine keeps no sessions.
+   */
+  readonly thread?: string
+  /**
+   * The same talk under the same key runs once: a second one joins the first or gets its answer, for 24 hours; another talk
+   * under it is `idempotency_conflict`. 1 to 200 visible ASCII characters. With `retry`, a key is made unless given.
+   */
+  readonly idempotencyKey?: string
+  /**
    * Called for each thing that happens meanwhile, in order: `accepted`, `started`, then `tool`, `text`, `spend` and `retry` as
    * they come; a repetition begins anew at `accepted`. An event may be left out (`id` then has a gap) where the script is
    * slower than the turn. An instance of an older version tells none. What it throws is an uncaught exception; the talk goes on.

@@ -30,6 +30,10 @@ const talk = t.type({
       (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
     ),
     onProgress: leaf('a function', (value): value is NonNullable<Ask['onProgress']> => typeof value === 'function'),
+    idempotencyKey: leaf(
+      '1 to 200 visible ASCII characters',
+      (value): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value),
+    ),
     signal: leaf('an AbortSignal', (value): value is AbortSignal => value instanceof AbortSignal),
   }),
 })

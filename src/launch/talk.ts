@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { delegate, type Target } from '../client/delegate.ts'
+import { delegate, type Talk } from '../client/delegate.ts'
 import { type Reply, refusedReply } from '../client/reply.ts'
 import { retry } from '../client/retry.ts'
+import type { Target } from '../client/target.ts'
 import type { Mistakes } from '../config/config.ts'
 import { reachOf } from '../config/reach.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
@@ -29,8 +31,12 @@ export interface Ask {
   /** From the call on, launching included. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** The conversation that it goes on with: of this speaker with this instance. */
+  readonly thread?: string
   /** Repeats at most so often; 0 unless told. */
   readonly retry?: number
+  /** The same talk under the same key runs once; one that may be repeated gets a key by itself. */
+  readonly idempotencyKey?: string
   /** What happens meanwhile, for a progress line. */
   readonly onEvent?: (event: TalkEvent) => void
   /** Set: the talk is followed; each attempt begins anew at `accepted`. */
@@ -67,11 +73,14 @@ export const talkWith =
   async () => {
     const speaker = await speakerOf(state, ask)()
     if (E.isLeft(speaker)) return refusedReply(speaker.left, ask.name)
-    const early = refuseEarly(state.config, ask.name, { ...speaker.right, prompt: ask.prompt })
+    const early = refuseEarly(state.config, ask.name, talkOf(ask, speaker.right))
     if (E.isLeft(early)) return refusedReply(early.left, ask.name)
     const limits = limitsOf(ask, state.where.now)
+    const key = ask.idempotencyKey ?? ((ask.retry ?? 0) > 0 ? randomUUID() : undefined)
+    const keyed = key === undefined ? ask : { ...ask, idempotencyKey: key }
     // Inside a turn nothing is ever launched.
-    const attempt = () => deliver(state, ask, speaker.right, limits, state.inside === undefined ? launcher : undefined)
+    const attempt = () =>
+      deliver(state, keyed, speaker.right, limits, state.inside === undefined ? launcher : undefined)
     return retry(attempt, ask.retry ?? 0, {
       signal: limits.signal,
       random: Math.random,
@@ -141,28 +150,30 @@ const launchLazily = (
     }),
   )
 
-const send = (
-  state: State,
-  ask: Ask,
-  { fromInstance, depth, bearer }: Speaker,
-  target: Target,
-  limits: TalkLimits,
-): Promise<Reply> => {
+const send = (state: State, ask: Ask, speaker: Speaker, target: Target, limits: TalkLimits): Promise<Reply> => {
   ask.onEvent?.({ kind: 'sent', url: target.url })
   const timeoutMs = limits.leftMs()
   return delegate(
     target,
-    { fromInstance, depth, prompt: ask.prompt },
-    { bearer },
+    talkOf(ask, speaker),
+    { bearer: speaker.bearer },
     {
       now: state.where.now,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(ask.timeoutMs === undefined ? {} : { wholeTimeoutMs: ask.timeoutMs }),
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+      ...(ask.idempotencyKey === undefined ? {} : { idempotencyKey: ask.idempotencyKey }),
       ...(ask.onProgress === undefined ? {} : { onProgress: ask.onProgress }),
     },
   )()
 }
+
+const talkOf = ({ prompt, thread }: Ask, { fromInstance, depth }: Speaker): Talk => ({
+  fromInstance,
+  depth,
+  prompt,
+  ...(thread === undefined ? {} : { thread }),
+})
 
 /** Others may use what this talk launched, and are let finish; a person who gave up does not wait for them. */
 const endOf = async (hosted: Hosted, signal: AbortSignal | undefined): Promise<void> => {
