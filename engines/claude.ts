@@ -58,7 +58,7 @@ const claude: Engine = {
       case 'assistant':
         return [session(record), ...assistant(record)]
       case 'user':
-        return [...record.list('message', 'content').flatMap(toolResult), { kind: 'asked' }]
+        return record.list('message', 'content').flatMap(toolResult)
       case 'rate_limit_event':
         return rateLimit(record.at('rate_limit_info'))
       case 'result':
@@ -82,7 +82,10 @@ const claude: Engine = {
     decode: (record, { startedAtMs }) => {
       if (!(Date.parse(record.text('timestamp')) >= startedAtMs)) return []
       if (record.text('type') === 'assistant') return assistant(record)
-      return /^(?:user|api-request)$/.test(record.text('type')) ? [{ kind: 'asked' }] : []
+      // The result of a tool that failed may be one that ended with us, and is sent to nobody.
+      const isSent =
+        record.text('type') === 'user' && !record.list('message', 'content').some(one => one.flag('is_error'))
+      return isSent || record.text('type') === 'api-request' ? [{ kind: 'asked' }] : []
     },
   },
 }

@@ -237,6 +237,8 @@ test('its log tells of each request and of its usage, and nothing of runs before
   const message = { id: 'm', model, content: [], usage: { input_tokens: 1200, output_tokens: 34 } }
   t.deepEqual(logged({ type: 'user', timestamp, message: { content: 'hi' } }), [{ kind: 'asked' }])
   t.deepEqual(logged({ type: 'api-request', timestamp }), [{ kind: 'asked' }])
+  const ended = { type: 'tool_result', content: 'Exit code 137', is_error: true }
+  t.deepEqual(logged({ type: 'user', timestamp, message: { content: [ended] } }), [])
   t.like(logged({ type: 'assistant', timestamp, message })?.[1], { kind: 'usage', scope: 'step', id: 'm' })
   t.deepEqual(logged({ type: 'assistant', timestamp: '2026-11-30T23:59:59.999Z', message }), [])
   t.deepEqual(logged({ type: 'assistant', message }), [])
@@ -293,12 +295,11 @@ test('a write that the file system refused is denied, another failed tool is not
     decode({ type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content }] } })
   t.deepEqual(failedTool('EROFS: read-only file system, open /srv/a'), [
     { kind: 'denied', what: 'EROFS: read-only file system, open /srv/a' },
-    { kind: 'asked' },
   ])
   const refused = "EACCES: permission denied, open '/srv/a.txt.tmp.1279.e1b55dd54aca'"
-  t.deepEqual(failedTool(refused), [{ kind: 'denied', what: refused }, { kind: 'asked' }])
-  t.deepEqual(failedTool("EACCES: permission denied, open '/srv/secret.txt'"), [{ kind: 'asked' }])
-  t.deepEqual(failedTool('npm test failed'), [{ kind: 'asked' }])
+  t.deepEqual(failedTool(refused), [{ kind: 'denied', what: refused }])
+  t.deepEqual(failedTool("EACCES: permission denied, open '/srv/secret.txt'"), [])
+  t.deepEqual(failedTool('npm test failed'), [])
 })
 
 test('a refused command is no refused write', t => {
