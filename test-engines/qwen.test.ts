@@ -5,6 +5,7 @@ const common = usual({ cost: { microUsd: 0, basis: 'unknown' }, model: 'qwen3-co
 
 // A second request of each turn reads its memory, and is paid.
 const withMemory = { tokens: 2468 }
+
 liveSuite('qwen', {
   ...common,
   'an answer': { ...common['an answer'], ...withMemory },
@@ -18,4 +19,6 @@ liveSuite('qwen', {
     ...common['too many requests, and when to come back'],
     withinMs: 90_000,
   },
+  // The model has no price, so that dollars limit nothing here.
+  'the hold is crossed in mid-turn': { ...common['the hold is crossed in mid-turn'], allowance: { tokens: 200_000 } },
 })
