@@ -27,13 +27,14 @@ const floors: Readonly<Record<string, number>> = {
   client: 4,
   config: 5,
   launch: 6,
-  cli: 7,
+  mcp: 7,
+  cli: 8,
 }
 
 const floorOf = (file: string): number => {
   const [root = '', folder = ''] = file.split('/')
   if (root === 'engines') return floors['engine'] ?? Number.NaN
-  return folder === 'index.ts' ? 8 : (floors[folder] ?? Number.NaN)
+  return folder === 'index.ts' ? 9 : (floors[folder] ?? Number.NaN)
 }
 
 const relativeImports = files.flatMap(({ file, imports }) =>

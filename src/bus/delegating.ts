@@ -2,14 +2,8 @@ import { join } from 'node:path'
 import type { McpServer } from '../engine/engine.ts'
 import type { EngineSettings } from '../engine/settings.ts'
 import type { Host } from './host.ts'
-import type { Instance } from './instance.ts'
-
-/** An instance that others may ask, as they are told of it. */
-export interface Askable {
-  readonly name: string
-  readonly maxDepth: number
-  readonly description?: string
-}
+import { operator } from './identity.ts'
+import type { Askable, Instance } from './instance.ts'
 
 /** What is added to a turn so that its agent knows that it may delegate, and can. */
 export interface Delegating {
@@ -47,9 +41,15 @@ export const serverName = 'errand'
 const byShell = 'run `errand talk NAME "what to do"` in your shell, which prints the answer'
 
 /** Who somebody is, whom it may ask, how and when: the one paragraph that an agent gets. Short, however many they are. */
-export const aboutDelegating = (name: string, others: readonly Askable[], how: string): string =>
-  `You are "${name}", one of several agents on this machine. You may ask: ${listed(others)}. To delegate a task that one of ` +
-  `them does better, ${how}. They see nothing of your conversation, so say all that they need. Every answer costs money.`
+export const aboutDelegating = (name: string, others: readonly Askable[], how: string): string => {
+  // A person's own agent has no name here.
+  const who = name === operator ? '' : `You are "${name}", one of several agents on this machine. `
+  if (others.length === 0) return `${who}There is nobody that you may ask.`
+  return (
+    `${who}You may ask: ${listed(others)}. To delegate a task that one of them does better, ${how}. They see nothing of your ` +
+    'conversation: say all that they need. Each answer costs money.'
+  )
+}
 
 const namesChars = 360
 const descriptionChars = 90

@@ -1,6 +1,12 @@
 import type { Limits } from '../budget/budget.ts'
 import type { EngineSettings } from '../engine/settings.ts'
-import type { Askable } from './delegating.ts'
+
+/** An instance that others may ask, as they are told of it. */
+export interface Askable {
+  readonly name: string
+  readonly maxDepth: number
+  readonly description?: string
+}
 
 /** One instance of `budgets.json`, decoded, loaded, with every default filled in. */
 export interface Instance {

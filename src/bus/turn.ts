@@ -8,6 +8,7 @@ import type { RunRequest } from '../engine/run-request.ts'
 import { failure } from '../protocol/failure.ts'
 import type { MicroUsd } from '../protocol/money.ts'
 import type { Bus } from './bus.ts'
+import { delegatingOf } from './delegating.ts'
 import type { HeldTurn } from './hold.ts'
 import { type Tell, type Telling, tellingTo } from './progress.ts'
 import { onThread } from './thread.ts'
@@ -45,7 +46,7 @@ const requestOf = (
   const { host, instance } = bus
   const seen = noteSeen(bus, turn)
   return {
-    settings: instance.settings,
+    ...delegatingOf(host, instance, talk.depth),
     prompt: talk.prompt,
     ...(resume === undefined ? {} : { resume }),
     allowance,

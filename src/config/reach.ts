@@ -1,5 +1,5 @@
-import type { Askable } from '../bus/delegating.ts'
 import { operator } from '../bus/identity.ts'
+import type { Askable } from '../bus/instance.ts'
 import type { InstanceConfig } from './config.ts'
 
 interface Peers {
