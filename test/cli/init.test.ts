@@ -77,7 +77,10 @@ test('a folder that is named is made, and one that cannot be is told', async t =
   place.write('file', '')
   const failed = await errand(place, ['init', '--config', 'file/budgets.json'], with_())
   t.is(failed.status, 77)
-  t.regex(failed.stderr, /^errand: .*file\/budgets\.json cannot be written \(a file stands where its folder should be\)/)
+  t.regex(
+    failed.stderr,
+    /^errand: .*file\/budgets\.json cannot be written \(a file stands where its folder should be\)/,
+  )
 })
 
 test('inside a turn nothing is written', async t => {
