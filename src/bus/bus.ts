@@ -1,8 +1,8 @@
 import type { PriceOf } from '../engine/settings.ts'
+import type { Shared } from './callers.ts'
 import type { Host } from './host.ts'
 import type { Authenticate } from './identity.ts'
 import type { Instance } from './instance.ts'
-import type { Shared } from './once.ts'
 import type { Queue } from './queue.ts'
 
 /** One instance, listening: facts and functions, so that a talk can be tested with plain values. */

@@ -1,6 +1,7 @@
+import type { Envelope } from '../protocol/envelope.ts'
 import type { Progress } from '../protocol/progress.ts'
-import type { Waiter } from './hold.ts'
 import type { Tell } from './progress.ts'
+import type { Waiter } from './waiter.ts'
 
 /** Those who wait for one turn, and hear of it together. */
 export interface Callers {
@@ -10,6 +11,14 @@ export interface Callers {
   /** Aborts when nobody has waited for a while. */
   readonly allGone: AbortSignal
   readonly stop: () => void
+}
+
+/** A talk that is carried out for all who sent it under one key. */
+export interface Shared {
+  readonly bodyDigest: string
+  readonly envelope: Promise<Envelope>
+  /** One more waits for it. */
+  readonly join: Callers['join']
 }
 
 /**

@@ -13,16 +13,8 @@ import { inheritedDeadline } from './deadline.ts'
 import type { Host, LiveTalk } from './host.ts'
 import type { NewTurn } from './identity.ts'
 import type { Instance } from './instance.ts'
-import type { Tell } from './progress.ts'
 import type { Ticket } from './queue.ts'
-
-/** Who waits for the answer of a talk. */
-export interface Waiter {
-  /** Aborts when the caller is gone. */
-  readonly hungUp: AbortSignal
-  /** Set where the caller follows its talk. */
-  readonly tell?: Tell | undefined
-}
+import type { Waiter } from './waiter.ts'
 
 /** A turn with its money held and its slot taken; `done` frees the slot. */
 export interface HeldTurn extends NewTurn {
@@ -104,7 +96,7 @@ const entryOf = (
   latestEndMs: number | undefined,
 ): Entry => ({
   turn,
-  root: talk.parent?.root ?? turn,
+  root: talk.parent?.root ?? talk.root ?? turn,
   ...(talk.parent ? { parent: talk.parent.turn } : {}),
   instance: instance.name,
   from: talk.from,

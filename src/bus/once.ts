@@ -14,17 +14,9 @@ import {
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
-import { type Callers, callersOf } from './callers.ts'
-import type { Waiter } from './hold.ts'
+import { callersOf } from './callers.ts'
 import { type NewTurn, newTurn } from './identity.ts'
-
-/** A talk that is carried out for all who sent it under one key. */
-export interface Shared {
-  readonly bodyDigest: string
-  readonly envelope: Promise<Envelope>
-  /** One more waits for it. */
-  readonly join: Callers['join']
-}
+import type { Waiter } from './waiter.ts'
 
 /** Carries a talk out as a new turn. */
 export type CarryOut = (talk: Admitted, waiter: Waiter, turn: NewTurn) => T.Task<Envelope>

@@ -14,10 +14,11 @@ import {
 import type { Failure } from '../protocol/failure.ts'
 import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
-import { hold, type Waiter } from './hold.ts'
+import { hold } from './hold.ts'
 import { type CarryOut, once } from './once.ts'
 import { replyOf, settle } from './settle.ts'
 import { runTurn } from './turn.ts'
+import type { Waiter } from './waiter.ts'
 
 /** A talk as it is heard: nothing of its body is read before its sender is known. */
 export interface Heard extends Waiter {
