@@ -3,13 +3,25 @@ import { countColumn, integerColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import { Damage } from '../store/store-failure.ts'
 import type { Allowance, Limits } from './budget.ts'
-import { type Balance, type Charge, everyInstance, type Scope } from './rules.ts'
+import { type Balance, type Charge, everyInstance, type Scope, scopeOfRoot } from './rules.ts'
 import type { Windows } from './windows.ts'
 
-/** The budgets that bear on an instance, as they stand: its own first, then that of all together. */
-export const scopesOf = (sql: Sql, instance: string, limits: Limits, windows: Windows): readonly Scope[] => {
+/** Whose money a turn is: its instance's, and, where `limits.root` is set, that of its piece of work. */
+export interface Charged {
+  readonly instance: string
+  readonly root: string
+  readonly limits: Limits
+}
+
+/** The budgets that bear on a turn, as they stand: its instance's first, then that of all together, then its root's. */
+export const scopesOf = (sql: Sql, { instance, root, limits }: Charged, windows: Windows): readonly Scope[] => {
   const scopes: Scope[] = []
-  for (const [name, budget] of [[instance, limits.budget] as const, [everyInstance, limits.total] as const]) {
+  const bearing = [
+    [instance, limits.budget],
+    [everyInstance, limits.total],
+    [scopeOfRoot(root), limits.root],
+  ] as const
+  for (const [name, budget] of bearing) {
     if (budget === undefined) continue
     const window = windows[budget.per]
     scopes.push({ instance: name, budget, window, balance: balanceOf(sql, name, window) })
@@ -21,15 +33,15 @@ export const scopesOf = (sql: Sql, instance: string, limits: Limits, windows: Wi
 export const balanceOf = (sql: Sql, scope: string, window: string): Balance =>
   sql.one(balance, selectBalance, scope, window) ?? nothing
 
-/** Sets aside for one turn, in every window of both scopes. */
-export const addHold = (sql: Sql, instance: string, windows: Windows, hold: Allowance): void => {
-  for (const [scope, window] of rowsOf(instance, windows))
+/** Sets aside for one turn, wherever it is counted. */
+export const addHold = (sql: Sql, charged: Charged, windows: Windows, hold: Allowance): void => {
+  for (const [scope, window] of rowsOf(charged, windows))
     sql.run(insertHold, scope, window, hold.microUsd ?? 0, hold.tokens ?? 0)
 }
 
 /** Replaces a hold by what was charged, in the windows that it was held in. */
-export const replaceHold = (sql: Sql, instance: string, windows: Windows, hold: Allowance, charge: Charge): void => {
-  for (const [scope, window] of rowsOf(instance, windows)) {
+export const replaceHold = (sql: Sql, charged: Charged, windows: Windows, hold: Allowance, charge: Charge): void => {
+  for (const [scope, window] of rowsOf(charged, windows)) {
     const changed = sql.run(
       updateCharge,
       hold.microUsd ?? 0,
@@ -44,11 +56,16 @@ export const replaceHold = (sql: Sql, instance: string, windows: Windows, hold: 
   }
 }
 
-/** Where a turn of an instance is counted. */
-export const rowsOf = (instance: string, windows: Windows): readonly (readonly [scope: string, window: string])[] =>
-  [instance, everyInstance].flatMap(scope =>
+/** Where a turn is counted: a piece of work has no days and months. */
+export const rowsOf = (
+  { instance, root, limits }: Charged,
+  windows: Windows,
+): readonly (readonly [scope: string, window: string])[] => [
+  ...[instance, everyInstance].flatMap(scope =>
     [windows.total, windows.month, windows.day].map(window => [scope, window] as const),
-  )
+  ),
+  ...(limits.root === undefined ? [] : [[scopeOfRoot(root), windows.total] as const]),
+]
 
 const nothing: Balance = {
   spentMicroUsd: 0,

@@ -17,6 +17,8 @@ export interface Limits {
   readonly budget?: Budget
   /** Of all instances together. */
   readonly total?: Budget
+  /** Of the piece of work that it belongs to; the ledger fills it in, without a limit where that has none. */
+  readonly root?: Budget
   readonly maxTurnMicroUsd?: MicroUsd
   readonly maxTurnTokens?: number
 }

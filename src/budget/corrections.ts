@@ -64,7 +64,7 @@ const forgive = (sql: Sql, nowMs: number, turn: string): E.Either<Failure, Forgi
     return nothing(`Turn ${turn} was forgiven already.`)
   const microUsd = Math.max(0, (row.costMicroUsd ?? 0) - row.seenMicroUsd)
   const tokens = Math.max(0, done.tokens - row.seenTokens)
-  const rows = rowsOf(row.instance, windows).filter(([scope, window]) => !wasResetAfter(sql, scope, window, done))
+  const rows = rowsOf(row, windows).filter(([scope, window]) => !wasResetAfter(sql, scope, window, done))
   if (rows.length === 0) return nothing(`The budgets of turn ${turn} were reset since, so there is nothing to forgive.`)
   for (const [scope, window] of rows) {
     sql.run(

@@ -6,6 +6,7 @@ import type { Sql } from '../store/sql.ts'
 import { addHold, scopesOf } from './balances.ts'
 import type { Allowance } from './budget.ts'
 import type { Entered, Entry } from './ledger.ts'
+import { isRoot, withRoot } from './roots.ts'
 import { judge, type Measure, type Verdict } from './rules.ts'
 import { exhausted, tooManyTurns } from './sentences.ts'
 import { leaderOf, sessionOf, type ThreadSession } from './threads.ts'
@@ -14,9 +15,10 @@ import { waitRefusal } from './waiting.ts'
 import { type Windows, windowsOf } from './windows.ts'
 
 /** Admits a new entry: a row that runs or waits, or a refusal and no row. To be called in a transaction. */
-export const enterTurn = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
-  const refusal = parentRefusal(sql, entry) ?? rootRefusal(sql, entry)
+export const enterTurn = (sql: Sql, asking: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
+  const refusal = parentRefusal(sql, asking) ?? rootRefusal(sql, asking)
   if (refusal) return E.left(refusal)
+  const entry = withRoot(sql, asking)
   insertWaiting(sql, entry, nowMs)
   return holdOrDrop(sql, entry, slotFree, nowMs)
 }
@@ -24,7 +26,7 @@ export const enterTurn = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: numb
 /** Tries again for one that waits and has its slot now. To be called in a transaction. */
 export const holdTurn = (sql: Sql, entry: Entry, nowMs: number): E.Either<Failure, Entered> => {
   const row = turnRowOf(sql, entry.turn)
-  if (row?.state === 'waiting') return holdOrDrop(sql, entry, true, nowMs)
+  if (row?.state === 'waiting') return holdOrDrop(sql, withRoot(sql, entry), true, nowMs)
   if (row?.state === 'running') {
     const resume = sessionFor(sql, entry)
     return E.right({ state: 'running', allowance: heldBy(row), ...(resume === undefined ? {} : { resume }) })
@@ -33,8 +35,10 @@ export const holdTurn = (sql: Sql, entry: Entry, nowMs: number): E.Either<Failur
 }
 
 /** How the budgets stand for this entry; cheap, so that a refusal needs no transaction. */
-export const verdictFor = (sql: Sql, { instance, limits }: Entry, nowMs: number): Verdict =>
-  judge(scopesOf(sql, instance, limits, windowsOf(nowMs)), limits)
+export const verdictFor = (sql: Sql, entry: Entry, nowMs: number): Verdict => {
+  const charged = withRoot(sql, entry)
+  return judge(scopesOf(sql, charged, windowsOf(nowMs)), charged.limits)
+}
 
 /** Whether one that waits and has its slot would still have to wait, as a look without a transaction can tell. */
 export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): boolean => {
@@ -54,8 +58,11 @@ const parentRefusal = (sql: Sql, { parent }: Entry): Failure | undefined => {
   return failure('auth_failed', 'The turn that this talk comes from has ended, and its token with it.')
 }
 
-const rootRefusal = (sql: Sql, { root, parent, instance, maxTurnsPerRoot }: Entry): Failure | undefined => {
-  const turns = parent === undefined ? 0 : (sql.one(t.type({ turns: countColumn }), countUnderRoot, root)?.turns ?? 0)
+const rootRefusal = (sql: Sql, { turn, root, parent, instance, maxTurnsPerRoot }: Entry): Failure | undefined => {
+  if (root === turn) return undefined
+  if (parent === undefined && !isRoot(sql, root))
+    return failure('invalid_request', `There is no piece of work with the root "${root}" in this store.`)
+  const turns = sql.one(t.type({ turns: countColumn }), countUnderRoot, root)?.turns ?? 0
   return turns >= maxTurnsPerRoot ? tooManyTurns(instance, turns, maxTurnsPerRoot) : undefined
 }
 
@@ -88,9 +95,9 @@ const drop = (sql: Sql, { turn }: Entry, refusal: Failure): E.Either<Failure, ne
 }
 
 const takeHold = (sql: Sql, entry: Entry, hold: Allowance, windows: Windows, nowMs: number): void => {
-  const { turn, instance, timeoutMs = Number.POSITIVE_INFINITY, latestEndMs = Number.POSITIVE_INFINITY } = entry
+  const { turn, timeoutMs = Number.POSITIVE_INFINITY, latestEndMs = Number.POSITIVE_INFINITY } = entry
   const deadlineAtMs = Math.min(nowMs + timeoutMs, latestEndMs)
-  addHold(sql, instance, windows, hold)
+  addHold(sql, entry, windows, hold)
   sql.run(
     `UPDATE turns SET state = 'running', startedAtMs = ?, day = ?, month = ?, heldMicroUsd = ?, heldTokens = ?,
        deadlineAtMs = ?

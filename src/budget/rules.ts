@@ -4,6 +4,15 @@ import type { Allowance, Basis, Budget, Cost, Limits } from './budget.ts'
 /** The scope of all instances together. */
 export const everyInstance = '*'
 
+/** The scope of all turns under one root. No instance has a colon in its name. */
+export const scopeOfRoot = (root: string): string => rootPrefix + root
+
+/** The root whose scope it is; `undefined` for an instance, or all of them. */
+export const rootOfScope = (scope: string): string | undefined =>
+  scope.startsWith(rootPrefix) ? scope.slice(rootPrefix.length) : undefined
+
+const rootPrefix = 'root:'
+
 /** Sums of one scope in one window. */
 export interface Balance {
   readonly spentMicroUsd: MicroUsd
@@ -16,7 +25,7 @@ export interface Balance {
   readonly unknownTurns: number
 }
 
-/** A budget that bears on a turn, and how it stands. */
+/** A budget that bears on a turn, and how it stands. `instance` is `*` for all together, `root:ID` for a piece of work. */
 export interface Scope {
   readonly instance: string
   readonly budget: Budget
@@ -102,17 +111,20 @@ export const chargeOf = (spent: Spent): Charge => {
   const tokens = tokensOf(spent, basis)
   if (basis === 'none') return { microUsd: 0, basis, tokens }
   if (basis !== 'unknown') return { microUsd: cost.microUsd, basis, tokens }
-  const limited = limits.budget?.microUsd !== undefined || limits.total?.microUsd !== undefined
+  const limited = budgetsIn(limits).some(budget => budget.microUsd !== undefined)
   const seen = Math.max(seenMicroUsd, isTurnCost(cost.microUsd) ? cost.microUsd : 0)
   return { microUsd: limited ? Math.max(held.microUsd ?? 0, seen) : 0, basis, tokens }
 }
+
+const budgetsIn = ({ budget, total, root }: Limits): readonly Budget[] =>
+  [budget, total, root].filter(one => one !== undefined)
 
 // A turn that succeeded has told its tokens, even where its model has no price.
 const tokensOf = ({ limits, held, tokens, seenTokens, succeeded }: Spent, basis: Basis): number => {
   const told = isTurnTokens(tokens) ? tokens : 0
   const known = told === tokens && (basis !== 'unknown' || (succeeded && told > 0))
   if (known) return told
-  const limited = limits.budget?.tokens !== undefined || limits.total?.tokens !== undefined
+  const limited = budgetsIn(limits).some(budget => budget.tokens !== undefined)
   return Math.max(limited ? (held.tokens ?? 0) : 0, told, seenTokens)
 }
 

@@ -1,6 +1,6 @@
 import { budgetExhausted, type Failure, failure, oneLine } from '../protocol/failure.ts'
 import { showLimit, showSpent } from '../protocol/money.ts'
-import { everyInstance, type Measure } from './rules.ts'
+import { everyInstance, type Measure, rootOfScope } from './rules.ts'
 
 export const retryBusyAfterMs = 1000
 
@@ -8,6 +8,8 @@ export const retryBusyAfterMs = 1000
 export const exhausted = ({ scope, dimension, limit, used, held }: Measure): Failure => {
   const when = scope.budget.per === 'total' ? '' : ` for ${scope.window}`
   const besides = held > 0 ? `; ${amount(dimension, held)} more held by turns that run` : ''
+  if (rootOfScope(scope.instance) !== undefined)
+    return budgetExhausted(used, limit, `It is the budget of ${pieceOfWork} (${showLimit(limit)})${besides}.`)
   const more =
     dimension === 'microUsd' ? `errand budget add ${shellWord(scope.instance)} 2` : 'raise it in budgets.json'
   const whose = `It is the budget of ${nameOf(scope.instance)}${when}${besides}. For more: ${more}.`
@@ -28,11 +30,11 @@ export const tooManyTurns = (instance: string, turns: number, limit: number): Fa
     `Turns exhausted: ${turns} of ${limit} under one root. It is the maxTurnsPerRoot of ${instance}.`,
   )
 
-/** A refusal by a limit names the file that set it; the ledger does not know it. */
+/** A refusal by a limit of the file names that; the ledger does not know it. */
 export const setIn =
   (file: string) =>
   (why: Failure): Failure =>
-    why.code === 'budget_exhausted' || why.code === 'turns_exhausted'
+    (why.code === 'budget_exhausted' && !why.sentence.includes(pieceOfWork)) || why.code === 'turns_exhausted'
       ? { ...why, sentence: oneLine(`${why.sentence} It is set in ${file}.`) }
       : why
 
@@ -41,13 +43,22 @@ export const waitsForItself = (instance: string, money: Measure | undefined): Fa
     'busy',
     money === undefined
       ? `${instance} is busy: every turn there waits for a talk of its own, so this one could wait without end.`
-      : `The budget of ${nameOf(money.scope.instance)} is held by turns that wait for talks of their own, so this one could wait without end.`,
+      : `The budget of ${nameOf(money.scope.instance)} is held by turns that wait for talks of their own, so this one could wait without end.${capHint(money)}`,
     retryBusyAfterMs,
   )
 
+const pieceOfWork = 'this piece of work'
+
+// Without a cap a turn holds all that is left, and nothing is there for what it delegates.
+const capHint = ({ scope }: Measure): string =>
+  rootOfScope(scope.instance) === undefined ? '' : ' Give its instances a smaller maxTurnUsd.'
+
 const shellWord = (instance: string): string => (instance === everyInstance ? `"${instance}"` : instance)
 
-const nameOf = (instance: string): string => (instance === everyInstance ? 'all instances' : instance)
+const nameOf = (scope: string): string => {
+  if (rootOfScope(scope) !== undefined) return pieceOfWork
+  return scope === everyInstance ? 'all instances' : scope
+}
 
 const amount = (dimension: Measure['dimension'], count: number): string =>
   dimension === 'microUsd' ? showSpent(count) : `${count} ${count === 1 ? singular[dimension] : dimension}`

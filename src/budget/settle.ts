@@ -29,7 +29,7 @@ export const settleTurn = (sql: Sql, ended: Ended, nowMs: number): E.Either<Fail
     seenTokens: row.seenTokens,
     succeeded: ended.outcome === 'success',
   })
-  replaceHold(sql, row.instance, windows, held, charge)
+  replaceHold(sql, row, windows, held, charge)
   closeRow(sql, ended, charge, nowMs)
   keepAnswer(sql, ended.turn, ended.answer, nowMs)
   if (ended.threadEnd !== undefined) endOnThread(sql, ended.turn, ended.threadEnd, nowMs)
@@ -57,13 +57,7 @@ const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void =
   )
 }
 
-const settled = (
-  sql: Sql,
-  { instance, limits }: TurnRow,
-  microUsd: number,
-  basis: Settled['basis'],
-  nowMs: number,
-): Settled => {
-  const full = fullest(scopesOf(sql, instance, limits, windowsOf(nowMs)))
+const settled = (sql: Sql, row: TurnRow, microUsd: number, basis: Settled['basis'], nowMs: number): Settled => {
+  const full = fullest(scopesOf(sql, row, windowsOf(nowMs)))
   return { microUsd, basis, ...(full ? { warning: nearlyExhausted(full) } : {}) }
 }

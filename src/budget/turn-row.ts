@@ -11,7 +11,7 @@ export type TurnRow = t.TypeOf<typeof turnRow>
 export const turnRowOf = (sql: Sql, turn: string): TurnRow | undefined =>
   sql.one(
     turnRow,
-    `SELECT instance, state, limits, day, month, heldMicroUsd, heldTokens, seenMicroUsd, seenTokens, costMicroUsd, basis
+    `SELECT instance, root, state, limits, day, month, heldMicroUsd, heldTokens, seenMicroUsd, seenTokens, costMicroUsd, basis
      FROM turns WHERE turn = ?`,
     turn,
   )
@@ -42,6 +42,7 @@ const budget = t.intersection([
 const limits: t.Type<Limits, unknown, unknown> = t.partial({
   budget,
   total: budget,
+  root: budget,
   maxTurnMicroUsd: countColumn,
   maxTurnTokens: countColumn,
 })
@@ -62,6 +63,7 @@ const limitsColumn = new t.Type<Limits, unknown, unknown>(
 const turnRow = t.intersection([
   t.type({
     instance: textColumn,
+    root: textColumn,
     state: stateColumn,
     limits: limitsColumn,
     seenMicroUsd: countColumn,

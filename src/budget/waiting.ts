@@ -4,7 +4,7 @@ import { countColumn, textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import type { Per } from './budget.ts'
 import type { Entry } from './ledger.ts'
-import { type Dimension, everyInstance, type Measure } from './rules.ts'
+import { type Dimension, everyInstance, type Measure, rootOfScope } from './rules.ts'
 import { waitsForItself } from './sentences.ts'
 
 /** What an entry waits for. */
@@ -58,14 +58,15 @@ const within: Readonly<Record<Per, string>> = {
 const counts = t.type({ all: countColumn, free: countColumn })
 
 const holders = (sql: Sql, scope: string, condition: string, ...values: readonly string[]): t.TypeOf<typeof counts> => {
-  const ofScope = scope === everyInstance ? '' : ' AND holder.instance = ?'
+  const root = rootOfScope(scope)
+  const ofScope = scope === everyInstance ? '' : ` AND holder.${root === undefined ? 'instance' : 'root'} = ?`
   const found = sql.one(
     counts,
     `SELECT count(*) AS "all", count(*) FILTER (WHERE NOT EXISTS
        (SELECT 1 FROM turns AS child WHERE child.parent = holder.turn AND child.state <> 'done')) AS free
      FROM turns AS holder
      WHERE holder.state <> 'done' AND holder.state <> 'waiting'${ofScope}${condition}`,
-    ...(scope === everyInstance ? [] : [scope]),
+    ...(scope === everyInstance ? [] : [root ?? scope]),
     ...values,
   )
   return found ?? { all: 0, free: 0 }

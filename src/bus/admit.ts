@@ -14,6 +14,8 @@ export interface Admitted {
   readonly depth: number
   /** The conversation that it goes on with. */
   readonly thread?: string
+  /** The piece of work that it belongs to; a talk that a turn made belongs to the turn's. */
+  readonly root?: string
   /** The turn that it was made from. */
   readonly parent?: ProvedTurn
 }
@@ -44,7 +46,8 @@ export const admit =
         from: fromInstance,
         depth,
         ...(ext?.thread === undefined ? {} : { thread: ext.thread }),
-        ...(caller.kind === 'turn' ? { parent: caller.proved } : {}),
+        // On a bus without a secret whoever knows the id of a piece of work is taken for its script.
+        ...(caller.kind === 'turn' ? { parent: caller.proved } : ext?.root === undefined ? {} : { root: ext.root }),
       })),
     )
 

@@ -15,6 +15,8 @@ export interface Talk {
   readonly depth: number
   /** The conversation that it goes on with. */
   readonly thread?: string
+  /** The piece of work that it belongs to. */
+  readonly root?: string
 }
 
 export interface DelegateOptions {
@@ -68,13 +70,13 @@ export const delegate =
     return replyOf(received, asked, now())
   }
 
-const bodyOf = ({ fromInstance, prompt, depth, thread }: Talk, added: readonly string[]): object => ({
+const bodyOf = ({ fromInstance, prompt, depth, thread, root }: Talk, added: readonly string[]): object => ({
   fromInstance,
   prompt,
   depth: depth + 1,
   protocolVersion,
   capabilities: [...capabilities, ...added],
-  ...(thread === undefined ? {} : { ext: { thread } }),
+  ...(thread === undefined && root === undefined ? {} : { ext: { thread, root } }),
 })
 
 type Listener = (event: ProgressEvent) => void

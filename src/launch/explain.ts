@@ -70,7 +70,7 @@ export const budgetVerdict = (
   { store, where }: Pick<State, 'store' | 'where'>,
   { name, limits }: Pick<InstanceConfig, 'name' | 'limits'>,
 ): TE.TaskEither<Failure, Verdict> =>
-  store.read(sql => judge(scopesOf(sql, name, limits, windowsOf(where.now())), limits))
+  store.read(sql => judge(scopesOf(sql, { instance: name, root: '', limits }, windowsOf(where.now())), limits))
 
 const ruleOf = ({ file }: Config, { code }: Failure, from: string, instance: string): Rule | undefined => {
   const at = (rule: Rule['rule']): Rule => ({ rule, instance, key: `instances.${instance}.${rule}`, file })

@@ -33,6 +33,8 @@ export interface Ask {
   readonly signal?: AbortSignal
   /** The conversation that it goes on with: of this speaker with this instance. */
   readonly thread?: string
+  /** The piece of work that it belongs to, opened before; inside a turn it is the turn's, whatever is said here. */
+  readonly root?: string
   /** Repeats at most so often; 0 unless told. */
   readonly retry?: number
   /** The same talk under the same key runs once; one that may be repeated gets a key by itself. */
@@ -168,11 +170,12 @@ const send = (state: State, ask: Ask, speaker: Speaker, target: Target, limits: 
   )()
 }
 
-const talkOf = ({ prompt, thread }: Ask, { fromInstance, depth }: Speaker): Talk => ({
+const talkOf = ({ prompt, thread, root }: Ask, { fromInstance, depth }: Speaker): Talk => ({
   fromInstance,
   depth,
   prompt,
   ...(thread === undefined ? {} : { thread }),
+  ...(root === undefined ? {} : { root }),
 })
 
 /** Others may use what this talk launched, and are let finish; a person who gave up does not wait for them. */

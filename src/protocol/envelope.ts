@@ -34,6 +34,8 @@ export interface TalkRequest {
 export interface TalkExt {
   /** The conversation of this sender with this instance that the talk goes on with. */
   readonly thread?: string
+  /** The piece of work that the talk belongs to; heard from the operator alone. */
+  readonly root?: string
 }
 
 /** Reply facts that the protocol does not name; they travel only in `ext`, so that a strict old peer can still read us. */
@@ -131,12 +133,17 @@ const threadName = leaf(
   (value): value is string => isString(value) && isThreadName(value),
 )
 
+const rootId = leaf(
+  'the id of a piece of work, 1 to 64 letters and digits',
+  (value): value is string => isString(value) && /^[A-Za-z0-9]{1,64}$/.test(value),
+)
+
 /** What a thread may be called. */
 export const isThreadName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$/.test(name)
 
 const talkRequest = t.intersection([
   t.type({ fromInstance: name, prompt, depth }),
-  t.partial({ protocolVersion: version, capabilities: strings, ext: t.partial({ thread: threadName }) }),
+  t.partial({ protocolVersion: version, capabilities: strings, ext: t.partial({ thread: threadName, root: rootId }) }),
 ])
 
 /** A talk from the wire, legacy or v1; a version that we do not know is served as v1. */

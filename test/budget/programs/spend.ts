@@ -1,4 +1,4 @@
-// On a line from stdin, enters turns all at once: FOLDER OWNER COUNT COST LIMIT_USD. COST is what each is settled at, in
+// On a line from stdin, enters turns all at once: FOLDER OWNER COUNT COST LIMIT_USD [ROOT]. COST is what each is settled at, in
 // micro-dollars, or `hold`: never settled. Says how many came to what.
 import { once } from 'node:events'
 import * as E from 'fp-ts/lib/Either.js'
@@ -7,14 +7,17 @@ import { openStore } from '../../../src/store/open-store.ts'
 import { right } from '../../store/folder.ts'
 import { ended, entry, usd } from '../desk.ts'
 
-const [folder = '', owner = '', count = '', cost = '', limitUsd = ''] = process.argv.slice(2)
+const [folder = '', owner = '', count = '', cost = '', limitUsd = '', root] = process.argv.slice(2)
 const ledger = createLedger(right(await openStore(folder)()), { now: Date.now })
 const limits = { budget: { microUsd: usd(Number(limitUsd)), per: 'total' }, maxTurnMicroUsd: usd(0.1) } as const
 const outcomes: Record<string, number> = {}
 
 const run = async (at: number): Promise<void> => {
   const turn = `${owner} ${at}`
-  const entered = await ledger.enter(entry(turn, { owner, limits }), true)()
+  const entered = await ledger.enter(
+    entry(turn, { owner, limits, maxTurnsPerRoot: 1000, ...(root === undefined ? {} : { root }) }),
+    true,
+  )()
   const outcome = E.isLeft(entered) ? entered.left.code : entered.right.state
   outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
   if (outcome === 'running' && cost !== 'hold') right(await ledger.settle(ended(turn, Number(cost)))())
