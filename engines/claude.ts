@@ -48,7 +48,11 @@ const claude: Engine = {
     ],
     stdin: prompt,
     // Without a bound on retries a refused key is tried for 190 s.
-    env: { CLAUDE_CODE_MAX_RETRIES: '2', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
+    env: {
+      ...{ CLAUDE_CODE_MAX_RETRIES: '2', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
+      // It gives up a server after 5 s, which a busy machine may need.
+      ...(mcp === undefined ? {} : { MCP_CONNECT_TIMEOUT_MS: '30000' }),
+    },
   }),
 
   decode: record => {
@@ -99,10 +103,12 @@ const accessFlags: Readonly<Record<Access, readonly string[]>> = {
   full: ['--permission-mode', 'bypassPermissions'],
 }
 
-// The CLI puts the values in by itself.
+// The CLI puts the values in by itself. Unless told, its agent would have to search for the tools, and would not wait for them.
 const serversOf = ({ name, command, args, env }: McpServer): string =>
   JSON.stringify({
-    mcpServers: { [name]: { command, args, env: Object.fromEntries(env.map(one => [one, `\${${one}}`])) } },
+    mcpServers: {
+      [name]: { command, args, env: Object.fromEntries(env.map(one => [one, `\${${one}}`])), alwaysLoad: true },
+    },
   })
 
 const system = (record: JsonView): readonly EngineEvent[] => {

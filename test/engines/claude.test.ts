@@ -208,6 +208,7 @@ test('it goes on with a session, and hands over the server by which its agent de
           command: '/bin/errand',
           args: ['mcp'],
           env: { ERRAND_TOKEN: '$' + '{ERRAND_TOKEN}', ERRAND_CONFIG: '$' + '{ERRAND_CONFIG}' },
+          alwaysLoad: true,
         },
       },
     })}`,
