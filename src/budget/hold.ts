@@ -5,28 +5,28 @@ import { countColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import { addHold, scopesOf } from './balances.ts'
 import type { Allowance } from './budget.ts'
-import type { Entered, Entry } from './ledger.ts'
+import type { Entered, Entry, WaitsFor } from './ledger.ts'
 import { isRoot, withRoot } from './roots.ts'
-import { judge, type Measure, type Verdict } from './rules.ts'
+import { judge, type Measure, rootOfScope, type Verdict } from './rules.ts'
 import { exhausted, tooManyTurns } from './sentences.ts'
 import { leaderOf, sessionOf, type ThreadSession } from './threads.ts'
 import { heldBy, stateColumn, turnRowOf } from './turn-row.ts'
-import { waitRefusal } from './waiting.ts'
+import { type Slot, type Wanting, waitRefusal } from './waiting.ts'
 import { type Windows, windowsOf } from './windows.ts'
 
 /** Admits a new entry: a row that runs or waits, or a refusal and no row. To be called in a transaction. */
-export const enterTurn = (sql: Sql, asking: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
+export const enterTurn = (sql: Sql, asking: Entry, slot: Slot, nowMs: number): E.Either<Failure, Entered> => {
   const refusal = parentRefusal(sql, asking) ?? rootRefusal(sql, asking)
   if (refusal) return E.left(refusal)
   const entry = withRoot(sql, asking)
   insertWaiting(sql, entry, nowMs)
-  return holdOrDrop(sql, entry, slotFree, nowMs)
+  return holdOrDrop(sql, entry, slot, nowMs)
 }
 
 /** Tries again for one that waits and has its slot now. To be called in a transaction. */
 export const holdTurn = (sql: Sql, entry: Entry, nowMs: number): E.Either<Failure, Entered> => {
   const row = turnRowOf(sql, entry.turn)
-  if (row?.state === 'waiting') return holdOrDrop(sql, withRoot(sql, entry), true, nowMs)
+  if (row?.state === 'waiting') return holdOrDrop(sql, withRoot(sql, entry), 'mine', nowMs)
   if (row?.state === 'running') {
     const resume = sessionFor(sql, entry)
     return E.right({ state: 'running', allowance: heldBy(row), ...(resume === undefined ? {} : { resume }) })
@@ -40,16 +40,21 @@ export const verdictFor = (sql: Sql, entry: Entry, nowMs: number): Verdict => {
   return judge(scopesOf(sql, charged, windowsOf(nowMs)), charged.limits)
 }
 
-/** Whether one that waits and has its slot would still have to wait, as a look without a transaction can tell. */
-export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): boolean => {
+/** What one that waits and has its slot would still have to wait for, as a look without a transaction can tell. */
+export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): WaitsFor | undefined => {
   const verdict = verdictFor(sql, entry, nowMs)
-  if (verdict.kind === 'exhausted') return false
-  const leader = threadLeader(sql, entry)
-  if (verdict.kind === 'left' && leader === undefined) return false
-  return (
-    waitRefusal(sql, entry, { slotFree: true, leader, scarce: scarceIn(verdict) }) === undefined &&
-    isWaiting(sql, entry)
-  )
+  if (verdict.kind === 'exhausted') return undefined
+  const wanting = { slot: 'mine', leader: threadLeader(sql, entry), scarce: scarceIn(verdict) } as const
+  const waitsFor = whatFor(wanting)
+  const may = waitsFor !== undefined && waitRefusal(sql, entry, wanting) === undefined && isWaiting(sql, entry)
+  return may ? waitsFor : undefined
+}
+
+const whatFor = ({ slot, leader, scarce }: Wanting): WaitsFor | undefined => {
+  if (slot !== 'mine') return 'slot'
+  if (leader !== undefined) return 'thread'
+  if (scarce.length === 0) return undefined
+  return scarce.every(({ scope }) => rootOfScope(scope.instance) !== undefined) ? 'work' : 'money'
 }
 
 // A token is good while its turn is running; between its proof and this the turn may have ended.
@@ -66,18 +71,18 @@ const rootRefusal = (sql: Sql, { turn, root, parent, instance, maxTurnsPerRoot }
   return turns >= maxTurnsPerRoot ? tooManyTurns(instance, turns, maxTurnsPerRoot) : undefined
 }
 
-const holdOrDrop = (sql: Sql, entry: Entry, slotFree: boolean, nowMs: number): E.Either<Failure, Entered> => {
+const holdOrDrop = (sql: Sql, entry: Entry, slot: Slot, nowMs: number): E.Either<Failure, Entered> => {
   const verdict = verdictFor(sql, entry, nowMs)
   if (verdict.kind === 'exhausted') return drop(sql, entry, exhausted(verdict.by))
-  const leader = threadLeader(sql, entry)
-  if (verdict.kind === 'left' && slotFree && leader === undefined) {
+  const wanting = { slot, leader: threadLeader(sql, entry), scarce: scarceIn(verdict) }
+  const waitsFor = whatFor(wanting)
+  if (waitsFor === undefined && verdict.kind === 'left') {
     takeHold(sql, entry, verdict.allowance, windowsOf(nowMs), nowMs)
     const resume = sessionFor(sql, entry)
     return E.right({ state: 'running', allowance: verdict.allowance, ...(resume === undefined ? {} : { resume }) })
   }
-  const refusal = waitRefusal(sql, entry, { slotFree, leader, scarce: scarceIn(verdict) })
-  if (refusal) return drop(sql, entry, refusal)
-  return E.right({ state: 'waiting', for: slotFree ? (leader === undefined ? 'money' : 'thread') : 'slot' })
+  const refusal = waitRefusal(sql, entry, wanting)
+  return refusal ? drop(sql, entry, refusal) : E.right({ state: 'waiting', for: waitsFor ?? 'money' })
 }
 
 const scarceIn = (verdict: Verdict): readonly Measure[] => (verdict.kind === 'held' ? verdict.scarce : [])

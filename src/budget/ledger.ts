@@ -31,13 +31,13 @@ export interface Entry {
   readonly latestEndMs?: number
 }
 
-/**
- * `running`: the money is held, go; with the session that its thread goes on with. `waiting`: recorded, for a slot, for
- * held money, or for the turn that its thread is on with.
- */
+/** A slot, or those who come first; held money, of its instance or of all, or of its piece of work alone; its thread's turn. */
+export type WaitsFor = 'slot' | 'money' | 'work' | 'thread'
+
+/** `running`: the money is held, go; with the session that its thread goes on with. `waiting`: recorded. */
 export type Entered =
   | { readonly state: 'running'; readonly allowance: Allowance; readonly resume?: ThreadSession }
-  | { readonly state: 'waiting'; readonly for: 'slot' | 'money' | 'thread' }
+  | { readonly state: 'waiting'; readonly for: WaitsFor }
 
 /** How a turn ended, for its row. */
 export interface Ended {
@@ -99,10 +99,11 @@ export interface OpenTurn {
  */
 export interface Ledger {
   /**
-   * Admits an entry: refuses it, runs it (`slotFree` and money left), or records it as waiting. One with a parent may wait
+   * Admits an entry: refuses it, runs it (`slotFree` and money left), or records it as waiting
+   * (`othersFirst`: not for a slot, but for those before it in line, who wait for themselves). One with a parent may wait
    * only if a turn that holds what it waits for has no unfinished child talk; else `busy`.
    */
-  readonly enter: (entry: Entry, slotFree: boolean) => TE.TaskEither<Failure, Entered>
+  readonly enter: (entry: Entry, slotFree: boolean, othersFirst?: boolean) => TE.TaskEither<Failure, Entered>
   /** Tries again for one that waits and has its slot now. */
   readonly hold: (entry: Entry) => TE.TaskEither<Failure, Entered>
   /** Forgets one that waited and never ran. */

@@ -28,20 +28,24 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
 
   return {
     // Most refusals are of an empty budget; those cost two reads and no transaction.
-    enter: (entry, slotFree) =>
+    enter: (entry, slotFree, othersFirst = false) =>
       pipe(
         store.read(sql => verdictFor(sql, entry, now())),
         TE.chain(verdict =>
           verdict.kind === 'exhausted'
             ? TE.left(exhausted(verdict.by))
-            : decided(sql => enterTurn(sql, entry, slotFree, now())),
+            : decided(sql => enterTurn(sql, entry, slotFree ? 'mine' : othersFirst ? 'others first' : 'taken', now())),
         ),
       ),
     // Asked again and again by those that wait, so a wait that goes on must not write.
     hold: entry =>
       pipe(
         store.read(sql => stillWaits(sql, entry, now())),
-        TE.chain(waits => (waits ? TE.right(waitsForMoney) : decided(sql => holdTurn(sql, entry, now())))),
+        TE.chain(waitsFor =>
+          waitsFor === undefined
+            ? decided(sql => holdTurn(sql, entry, now()))
+            : TE.right<Failure, Entered>({ state: 'waiting', for: waitsFor }),
+        ),
       ),
     leave: turn => store.write(sql => leaveLine(sql, turn)),
     started: (turn, process) => store.write(sql => noteStarted(sql, turn, process, now())),
@@ -57,5 +61,3 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     settleAbandoned: turns => store.write(sql => settleAbandonedTurns(sql, turns, now())),
   }
 }
-
-const waitsForMoney: Entered = { state: 'waiting', for: 'money' }

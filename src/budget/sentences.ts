@@ -47,6 +47,13 @@ export const waitsForItself = (instance: string, money: Measure | undefined): Fa
     retryBusyAfterMs,
   )
 
+export const threadWaitsForItself = (instance: string, thread = ''): Failure =>
+  failure(
+    'busy',
+    `Thread ${thread} of ${instance} is busy with a turn that waits for a talk of its own, so this one could wait without end.`,
+    retryBusyAfterMs,
+  )
+
 const pieceOfWork = 'this piece of work'
 
 // Without a cap a turn holds all that is left, and nothing is there for what it delegates.

@@ -5,11 +5,14 @@ import type { Sql } from '../store/sql.ts'
 import type { Per } from './budget.ts'
 import type { Entry } from './ledger.ts'
 import { type Dimension, everyInstance, type Measure, rootOfScope } from './rules.ts'
-import { waitsForItself } from './sentences.ts'
+import { threadWaitsForItself, waitsForItself } from './sentences.ts'
+
+/** The slot of an entry: it has one, there is one but others in line come first, or there is none. */
+export type Slot = 'mine' | 'others first' | 'taken'
 
 /** What an entry waits for. */
 export interface Wanting {
-  readonly slotFree: boolean
+  readonly slot: Slot
   /** The turn that its thread is on with. */
   readonly leader: string | undefined
   readonly scarce: readonly Measure[]
@@ -22,12 +25,12 @@ export interface Wanting {
  */
 export const waitRefusal = (
   sql: Sql,
-  { instance, parent }: Entry,
-  { slotFree, leader, scarce }: Wanting,
+  { instance, parent, thread }: Entry,
+  { slot, leader, scarce }: Wanting,
 ): Failure | undefined => {
   if (parent === undefined) return undefined
-  if (leader !== undefined && hasOpenChild(sql, leader)) return waitsForItself(instance, undefined)
-  if (!slotFree) {
+  if (leader !== undefined && hasOpenChild(sql, leader)) return threadWaitsForItself(instance, thread)
+  if (slot === 'taken') {
     const { all, free } = holders(sql, instance, '')
     // No holder: the slot is just changing hands, or waits for money, which is looked at below.
     if (all > 0 && free === 0) return waitsForItself(instance, undefined)

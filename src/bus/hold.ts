@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Allowance } from '../budget/budget.ts'
-import type { Entered, Entry } from '../budget/ledger.ts'
+import type { Entered, Entry, WaitsFor } from '../budget/ledger.ts'
 import { retryBusyAfterMs } from '../budget/sentences.ts'
 import type { ThreadSession } from '../budget/threads.ts'
 import { endedBy } from '../engine/reasons.ts'
@@ -10,7 +11,7 @@ import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { inheritedDeadline } from './deadline.ts'
-import type { Host, LiveTalk } from './host.ts'
+import type { LiveTalk } from './host.ts'
 import type { NewTurn } from './identity.ts'
 import type { Instance } from './instance.ts'
 import type { Ticket } from './queue.ts'
@@ -46,7 +47,7 @@ export const hold =
     hungUp.addEventListener('abort', onHangUp, { once: true })
     const clock = deadline && after(deadline.leftMs, () => end(deadline.why))
     clock?.start()
-    const ticket = bus.queue.join()
+    const ticket = bus.queue.join(laneOf(talk))
     const over = Promise.withResolvers<void>()
     const live: LiveTalk = { turn: turn.turn, instance: bus.instance.name, end, over: over.promise }
     bus.host.live.set(turn.turn, live)
@@ -114,42 +115,56 @@ const entryOf = (
 
 /** The first try records it where it must wait; later ones are made when the line has changed, or money may be free. */
 const enterLine = async (
-  { host, instance }: Bus,
+  bus: Bus,
   entry: Entry,
   ticket: Ticket,
   ended: AbortSignal,
   accepted: () => void,
 ): Promise<E.Either<Failure, Held>> => {
-  const first = await host.ledger.enter(entry, ticket.isNext())()
+  const { host, instance, queue } = bus
+  const tries = ticket.tries()
+  const first = await host.ledger.enter(entry, tries, queue.slotFree())()
   if (E.isLeft(first)) return first
   accepted()
   if (first.right.state === 'running') return E.right(heldOf(first.right))
+  if (tries) ticket.pass(isItsOwn(first.right.for))
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(tooLong(instance)), instance.queueTimeoutMs).unref()
-  const waited = await waitInLine(host, entry, ticket, AbortSignal.any([ended, late.signal]), first.right.for)
+  const waited = await waitInLine(bus, entry, ticket, AbortSignal.any([ended, late.signal]), first.right.for)
   clearTimeout(timer)
   if (E.isLeft(waited)) await host.ledger.leave(entry.turn)()
   return waited
 }
 
 const waitInLine = async (
-  { ledger }: Host,
+  { host: { ledger }, queue }: Bus,
   entry: Entry,
   ticket: Ticket,
   until: AbortSignal,
-  waitsFor: 'slot' | 'money' | 'thread',
+  first: WaitsFor,
 ): Promise<E.Either<Failure, Held>> => {
-  let tried = waitsFor !== 'slot'
+  let waitsFor = first
   for (;;) {
-    if (tried || !ticket.isNext()) await ticket.change(tried ? pollAgain(until) : until)
     if (until.aborted) return E.left(endedBy(until))
-    if (!ticket.isNext()) continue
-    const entered = await ledger.hold(entry)()
-    if (E.isLeft(entered)) return entered
-    if (entered.right.state === 'running') return E.right(heldOf(entered.right))
-    tried = true
+    if (ticket.tries()) {
+      const entered = await ledger.hold(entry)()
+      if (E.isLeft(entered)) return entered
+      if (entered.right.state === 'running') return E.right(heldOf(entered.right))
+      waitsFor = entered.right.for
+      ticket.pass(isItsOwn(waitsFor))
+    }
+    // Whoever stepped aside is no part of the line's changes, and so does not make them either.
+    if (isItsOwn(waitsFor)) await sleep(pollMs, undefined, { signal: until }).catch(() => undefined)
+    else await queue.change(waitsFor === 'slot' ? until : pollAgain(until))
   }
 }
+
+/** Those behind it need not wait for it. */
+const isItsOwn = (waitsFor: WaitsFor): boolean => waitsFor === 'thread' || waitsFor === 'work'
+
+// Of one thread, nobody overtakes another.
+const laneOf = ({ from, thread }: Admitted): string | undefined =>
+  thread === undefined ? undefined : JSON.stringify([from, thread])
 
 type Held = Pick<HeldTurn, 'allowance' | 'resume'>
 

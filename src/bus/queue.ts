@@ -1,28 +1,41 @@
 /** A place in the line of one instance. */
 export interface Ticket {
-  /** First in line, and a slot is free. */
-  readonly isNext: () => boolean
-  /** As the line's own. */
-  readonly change: Queue['change']
+  /**
+   * Whether it is its turn to try: a slot is free, and nobody before it comes first. If so it is nobody else's until `pass`,
+   * `take` or `leave`.
+   */
+  readonly tries: () => boolean
+  /** It tried, and has to wait. `aside`: for what is its own alone, so that it holds up nobody but its lane. */
+  readonly pass: (aside: boolean) => void
   /** Leaves the line and takes the slot; gives back the way to free it. */
   readonly take: () => () => void
   /** Leaves the line. */
   readonly leave: () => void
 }
 
-/** The line of one instance: first come, first served, `concurrency` slots. It knows nothing of money. */
+/**
+ * The line of one instance: first come, first served, `concurrency` slots; those of one lane strictly one after another. It
+ * knows nothing of money.
+ */
 export interface Queue {
-  readonly join: () => Ticket
+  readonly join: (lane?: string) => Ticket
   readonly waiting: () => number
   readonly running: () => number
+  readonly slotFree: () => boolean
   /** Resolves at the next change of the line (a slot was freed, another left), or when the signal aborts. */
   readonly change: (signal?: AbortSignal) => Promise<void>
 }
 
+interface Place {
+  readonly lane: string | undefined
+  aside: boolean
+}
+
 export const createQueue = (concurrency: number): Queue => {
-  const line: symbol[] = []
+  const line: Place[] = []
   const listeners = new Set<() => void>()
   let running = 0
+  let trying: Place | undefined
 
   const changed = (): void => {
     for (const listener of [...listeners]) listener()
@@ -40,11 +53,21 @@ export const createQueue = (concurrency: number): Queue => {
       signal?.addEventListener('abort', done, { once: true })
     })
 
-  const join = (): Ticket => {
-    const place = Symbol('place')
+  const slotFree = (): boolean => running < concurrency
+
+  const comesFirst = (place: Place): boolean =>
+    line.slice(0, line.indexOf(place)).every(({ lane, aside }) => aside && (lane === undefined || lane !== place.lane))
+
+  const join = (lane?: string): Ticket => {
+    const place: Place = { lane, aside: false }
     line.push(place)
 
+    const letTry = (): void => {
+      if (trying === place) trying = undefined
+    }
+
     const leave = (): void => {
+      letTry()
       const at = line.indexOf(place)
       if (at === -1) return
       line.splice(at, 1)
@@ -63,8 +86,21 @@ export const createQueue = (concurrency: number): Queue => {
       }
     }
 
-    return { isNext: () => line[0] === place && running < concurrency, change, take, leave }
+    return {
+      tries: () => {
+        if (trying !== undefined || !slotFree() || !comesFirst(place)) return false
+        trying = place
+        return true
+      },
+      pass: aside => {
+        letTry()
+        place.aside = aside
+        changed()
+      },
+      take,
+      leave,
+    }
   }
 
-  return { join, change, waiting: () => line.length, running: () => running }
+  return { join, change, slotFree, waiting: () => line.length, running: () => running }
 }

@@ -23,7 +23,7 @@ test('every turn under a root with a budget is held, settled and refused by it a
   t.deepEqual(right(await ledger.enter(child, true)()), { state: 'running', allowance: { microUsd: usd(0.2) } })
   t.deepEqual(right(await ledger.enter(entry('c', { root: 'R', ...capped }), true)()), {
     state: 'waiting',
-    for: 'money',
+    for: 'work',
   })
   t.like(right(await rootState(store, 'R')()), { heldMicroUsd: usd(0.3), spentMicroUsd: 0, limitMicroUsd: usd(0.3) })
   t.is(right(await ledger.settle(ended('b', usd(0.15)))()).warning, undefined)
