@@ -27,6 +27,7 @@ const floors: Readonly<Record<string, number>> = {
   client: 4,
   config: 5,
   launch: 6,
+  work: 7,
   mcp: 7,
   cli: 8,
 }

@@ -15,8 +15,9 @@ import { chosen, launchMissing } from './launch.ts'
 import { onSignals } from './on-signals.ts'
 import { resolve } from './resolve.ts'
 import type { Running } from './running.ts'
+import { noteSite } from './site.ts'
 import { openState, type State } from './state.ts'
-import { asOne, talkWith } from './talk.ts'
+import { type Ask, asOne, talkWith } from './talk.ts'
 import { checkTalkOptions } from './talk-options.ts'
 
 export interface LaunchScope {
@@ -166,21 +167,28 @@ const start =
       stopped ??= end(signalGraceMs)
       return Promise.all([shortened, stopped])
     })
-    return E.right({
+    const send = async (ask: Ask): Promise<Envelope> => {
+      if (stopped !== undefined) return refusedReply(hasStopped, ask.name).envelope
+      const again = names.includes(ask.name) ? pipe(launcher, TE.mapLeft(asOne)) : undefined
+      return (await talkWith(again)(state, ask)()).envelope
+    }
+    const bus: Bus = {
       instances,
       talk: async (name, prompt, options = {}) => {
-        if (stopped !== undefined) return refusedReply(hasStopped, name).envelope
         const sound = checkTalkOptions(name, options)
-        if (E.isLeft(sound)) return refusedReply(sound.left, String(name)).envelope
-        const again = names.includes(name) ? pipe(launcher, TE.mapLeft(asOne)) : undefined
-        const reply = await talkWith(again)(state, { ...options, name, prompt })()
-        return reply.envelope
+        return E.isLeft(sound) ? refusedReply(sound.left, String(name)).envelope : send({ ...options, name, prompt })
       },
       stop: () => {
         stopped ??= end(stopGraceMs)
         return stopped
       },
+    }
+    noteSite(bus, {
+      state,
+      talk: ask => () => send(ask),
+      refusal: () => (stopped === undefined ? undefined : hasStopped),
     })
+    return E.right(bus)
   }
 
 /** As the registry has them, those of other processes too. */

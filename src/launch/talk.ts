@@ -66,7 +66,8 @@ const givenUpGraceMs = 500
  * run the work twice. What it launched ends with `state.close()`, when nothing runs or waits there any more; at once if the
  * talk was given up. Never rejects.
  */
-export const talk = (state: State, ask: Ask): T.Task<Reply> => talkWith(launchFor(state, ask))(state, ask)
+export const talk = (state: State, ask: Ask): T.Task<Reply> =>
+  talkWith(launcherFor(state, reachOf(state.config, ask.name), ask))(state, ask)
 
 /** The same with another way to launch, or none. */
 export const talkWith =
@@ -125,9 +126,14 @@ const deliver = async (
   }
 }
 
-const launchFor = (state: State, ask: Ask): Launcher =>
+/** Launches what of these does not run; it ends with `state.close()`. */
+export const launcherFor = (
+  state: State,
+  names: readonly string[],
+  ask: Pick<Ask, 'signal' | 'verbose' | 'onEvent'>,
+): Launcher =>
   pipe(
-    launchLazily(state, reachOf(state.config, ask.name), { verbose: ask.verbose === true }),
+    launchLazily(state, names, { verbose: ask.verbose === true }),
     TE.bimap(asOne, hosted => {
       if (hosted === undefined) return
       state.onClose.push(() => endOf(hosted, ask.signal))

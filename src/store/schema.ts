@@ -149,6 +149,28 @@ export const migrations: readonly string[] = [
   ALTER TABLE requests ADD COLUMN owner TEXT;
   CREATE INDEX openThreads ON turns (instance, sender, thread) WHERE state <> 'done' AND thread IS NOT NULL;
   `,
+  `
+  -- Workflows of scripts, so that one that was interrupted can go on: input (JSON) is what was to be asked of whom.
+  CREATE TABLE workflows (
+    name TEXT PRIMARY KEY,
+    id TEXT NOT NULL,
+    root TEXT NOT NULL,
+    input TEXT NOT NULL,
+    touchedAtMs INTEGER NOT NULL,
+    endedAtMs INTEGER
+  ) STRICT, WITHOUT ROWID;
+
+  -- What became of their steps; envelope (JSON) is set where one was answered.
+  CREATE TABLE workflowSteps (
+    workflow TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('asked', 'answered', 'failed')),
+    envelope TEXT,
+    PRIMARY KEY (workflow, step)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /** Takes the steps that are missing. Inside a transaction, so two first starts at once take each of them once. */
