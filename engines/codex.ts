@@ -80,10 +80,10 @@ const sandboxes: Readonly<Record<Access, string>> = {
 const toml = (value: string | readonly string[]): string =>
   JSON.stringify(value, (_, one) => (typeof one === 'string' ? one.toWellFormed() : one)).replaceAll('\x7f', '\\u007f')
 
-// It runs outside the sandbox. Unless approved its tools are refused, since a headless turn can ask nobody; and a
-// delegation may take long.
+// It runs outside the sandbox. Unless approved its tools are refused, since a headless turn can ask nobody; a delegation may
+// take long; and what is not required is not waited for.
 const serverOf = ({ command, args, env }: McpServer): string =>
-  `{command=${toml(command)},args=${toml(args)},env_vars=${toml(env)},default_tools_approval_mode="approve",tool_timeout_sec=86400}`
+  `{command=${toml(command)},args=${toml(args)},env_vars=${toml(env)},default_tools_approval_mode="approve",tool_timeout_sec=86400,required=true,startup_timeout_sec=60}`
 
 const item = (json: JsonView): readonly EngineEvent[] => {
   // One of type `error` is a warning: it stands in successful turns too.

@@ -211,7 +211,7 @@ test('the bus is handed over: its tools need no approval, its variables go by na
   t.deepEqual(args.slice(fixed.length, -3), [
     '-c',
     'mcp_servers.errand={command="/opt/node \\"24\\"",args=["mcp","-x"],env_vars=["ERRAND_TOKEN","ERRAND_TURN"],' +
-      'default_tools_approval_mode="approve",tool_timeout_sec=86400}',
+      'default_tools_approval_mode="approve",tool_timeout_sec=86400,required=true,startup_timeout_sec=60}',
   ])
 })
 
