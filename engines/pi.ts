@@ -146,7 +146,9 @@ const denied = (record: JsonView): readonly EngineEvent[] => {
 // After a full context it goes on with a shorter one, and after an answer it may compact what it has.
 const end = (message: JsonView | undefined): EngineEvent => {
   const [stop, told] = [message?.text('stopReason') ?? '', message?.text('errorMessage') ?? '']
-  if (stop === 'stop') return { kind: 'result', ok: true, text: '', mayGoOn: true }
+  const said = message?.list('content').filter(block => block.text('type') === 'text') ?? []
+  const text = said.map(block => block.text('text')).join('\n')
+  if (stop === 'stop') return { kind: 'result', ok: true, text, mayGoOn: true }
   const { error, status, type } = causeIn(told || `The model ended its answer early: ${stop || 'it said nothing'}.`)
   return { kind: 'result', ok: false, error, status, type, mayGoOn: true }
 }

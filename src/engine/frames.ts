@@ -9,6 +9,8 @@ export interface FrameSinks {
   readonly long: (bytes: ArrayBuffer) => void
   /** Bytes that belong to no record. */
   readonly noise: (bytes: Uint8Array) => void
+  /** A record was damaged on its way. Its bytes, and what follows until the next whole record, are told to nobody. */
+  readonly torn: () => void
   /** One record passed the limit; everything after it is discarded unread. */
   readonly tooLong: () => void
 }
@@ -24,9 +26,29 @@ export interface Frames {
  * A record is a JSON object; lists around objects, commas, line ends, terminal escapes and other text between them are
  * noise. An object may span lines and chunks, and may start or end in the middle of a line. Text that looks like the start
  * of an object is given up at the first byte that JSON does not allow there, and the search goes on from that byte; objects
- * that began a line inside it are kept.
+ * that began a line inside it are kept. One that had said its `type` was a record, and its words are no noise: they may be
+ * those of an answer.
  */
-export const frames = (wantedBytes: number, sinks: FrameSinks): Frames => {
+export const frames = (wantedBytes: number, to: FrameSinks): Frames => {
+  let torn = false
+  const sinks: FrameSinks = {
+    ...to,
+    value: record => {
+      torn = false
+      to.value(record)
+    },
+    long: bytes => {
+      torn = false
+      to.long(bytes)
+    },
+    noise: bytes => {
+      if (!torn) to.noise(bytes)
+    },
+    torn: () => {
+      torn = true
+      to.torn()
+    },
+  }
   const limitBytes = Math.min(wantedBytes, longestBytes)
   const scanner = jsonScanner()
   const store = byteStore(limitBytes)
@@ -90,7 +112,7 @@ export const frames = (wantedBytes: number, sinks: FrameSinks): Frames => {
     if (verdict === 'more') return next
     inside = false
     if (verdict === 'done') complete()
-    else giveUp(sinks.noise)
+    else giveUp(false)
     lineStart = verdict === 'broken' && next > 0 && chunk[next - 1] === newline
     return next
   }
@@ -107,8 +129,14 @@ export const frames = (wantedBytes: number, sinks: FrameSinks): Frames => {
     store.clear()
   }
 
-  const giveUp = (rest: (bytes: Uint8Array) => void): void => {
+  const giveUp = (atEnd: boolean): void => {
     const bytes = spell(store.bytes(), scanner.bare())
+    const rest = (piece: Uint8Array): void => {
+      // Half a record at the end is no text for people either.
+      if (atEnd) return
+      if (saysType(piece)) sinks.torn()
+      else sinks.noise(piece)
+    }
     let at = 0
     for (const { from, to } of scanner.inner()) {
       rest(bytes.subarray(at, from))
@@ -120,9 +148,8 @@ export const frames = (wantedBytes: number, sinks: FrameSinks): Frames => {
     store.clear()
   }
 
-  // Half a record at the end is no text for people either.
   const end = (): void => {
-    if (inside && !discards) giveUp(() => undefined)
+    if (inside && !discards) giveUp(true)
     inside = false
   }
 
@@ -141,6 +168,9 @@ const indexOrEnd = (bytes: Uint8Array, byte: number, from: number): number => {
   const at = bytes.indexOf(byte, from)
   return at === -1 ? bytes.length : at
 }
+
+const saysType = (bytes: Uint8Array): boolean =>
+  /"type"\s*:/.test(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1'))
 
 const lineAsRecord = (chunk: Uint8Array, from: number, lineEnd: number): Json | undefined => {
   const to = chunk[lineEnd - 1] === carriageReturn ? lineEnd - 1 : lineEnd

@@ -24,6 +24,8 @@ export interface Hearing {
   readonly fault: () => { readonly broken?: Failure; readonly tooLong?: Failure }
   /** A final result was complete before our first signal. */
   readonly resultInTime: () => boolean
+  /** A record was damaged that may have held the answer, or a piece of it. */
+  readonly answerTorn: () => boolean
 }
 
 export interface Listeners {
@@ -46,6 +48,8 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
   let broken: Failure | undefined
   let tooLong: Failure | undefined
   let inTime = false
+  let torn = false
+  let answerTorn = false
   /** Of what is said in pieces: each may be short, and all of them longer than any string can be. */
   let saidLength = 0
 
@@ -62,6 +66,9 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
       listeners.event(event)
       if (event.kind === 'tool') saidLength = 0
       if (event.kind === 'text') saidLength = (event.delta === true ? saidLength : 0) + event.text.length
+      // A whole message that comes later is the answer.
+      if (event.kind === 'text' && event.delta !== true) torn = false
+      if (event.kind === 'result') answerTorn = torn
     }
     if (saidLength > lineLimitBytes) overLimit('an answer')
     if (events.right.some(isEnd)) {
@@ -91,6 +98,9 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
       ? readRecords(lineLimitBytes, {
           record,
           tooLong: () => overLimit('one record'),
+          torn: () => {
+            torn = true
+          },
           isLate: listeners.isLate,
           busy: listeners.busy,
           noise: listeners.noise,
@@ -108,6 +118,7 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
     noise: () => (text ?? records)?.noise() ?? '',
     fault: () => ({ ...(broken === undefined ? {} : { broken }), ...(tooLong === undefined ? {} : { tooLong }) }),
     resultInTime: () => inTime,
+    answerTorn: () => answerTorn,
   }
 }
 

@@ -51,7 +51,7 @@ export const judge = (over: Over): TurnReport => {
       now(),
     )
   const outcome = outcomeOf({
-    ...{ ours, ...fault, ...exit, said, output, denied: seen.denied, classify },
+    ...{ ours, ...fault, ...exit, said, torn: hearing.answerTorn(), output, denied: seen.denied, classify },
     ...(result === undefined ? {} : { result }),
     ...(settings.access === undefined ? {} : { access: settings.access }),
     ...strayed(request, seen.session),

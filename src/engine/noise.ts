@@ -9,7 +9,9 @@ export interface Tail {
 export const tail = (): Tail => {
   let room = Buffer.alloc(0)
   let used = 0
+  let isCut = false
   const add = (all: Uint8Array): void => {
+    if (used + all.length > keptBytes) isCut = true
     const bytes = all.length > keptBytes ? all.subarray(all.length - keptBytes) : all
     if (room.length === 0) room = Buffer.alloc(4 * keptBytes)
     if (used + bytes.length > room.length) {
@@ -19,7 +21,10 @@ export const tail = (): Tail => {
     room.set(bytes, used)
     used += bytes.length
   }
-  return { add, text: () => plain(room.toString('utf8', Math.max(0, used - keptBytes), used)) }
+  const kept = (): Buffer => room.subarray(Math.max(0, used - keptBytes), used)
+  // Half a line says something else than the whole one.
+  const whole = (): Buffer => kept().subarray(isCut ? kept().indexOf(newline) + 1 : 0)
+  return { add, text: () => plain(whole().toString('utf8')) }
 }
 
 /** The same for what stands between records, without the punctuation of lists. */

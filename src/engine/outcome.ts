@@ -20,6 +20,8 @@ export interface Evidence {
   readonly signal?: string
   /** The answer of an engine that has no final result (`text`), or whose result has no text. */
   readonly said?: string
+  /** What was said is not whole: a record was damaged on its way. */
+  readonly torn?: boolean
   readonly output: 'json' | 'text'
   readonly denied: readonly string[]
   readonly access?: Access
@@ -40,10 +42,13 @@ export const outcomeOf = (evidence: Evidence): E.Either<Failure, Answer> => {
   return evidence.output === 'text' ? answer('', evidence) : E.left(evidence.classify())
 }
 
-const answer = (text: string, { said = '', denied, access, strayed }: Evidence): E.Either<Failure, Answer> => {
-  const full = text.trim() === '' ? said : text
+const answer = (text: string, { said = '', torn, denied, access, strayed }: Evidence): E.Either<Failure, Answer> => {
+  const hasOwnText = text.trim() !== ''
+  const full = hasOwnText ? text : said
   if (strayed !== undefined) return E.left(strayed)
   if (denied.length > 0 && access !== 'read') return E.left(refusedTo(denied))
+  if (torn === true && !hasOwnText)
+    return E.left(failure('engine_cli', 'A record of the answer was damaged on its way.'))
   if (full.trim() === '') return E.left(failure('engine_cli', 'The CLI ended without an answer.'))
   return E.right(denied.length > 0 ? { text: full, denied } : { text: full })
 }

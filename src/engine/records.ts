@@ -9,6 +9,8 @@ export interface RecordSinks {
   readonly record: (record: Json, late: boolean) => void
   readonly isLate: () => boolean
   readonly tooLong: () => void
+  /** A record was damaged on its way: nobody knows what it said. */
+  readonly torn?: () => void
   /** What is no record, as it comes. */
   readonly noise?: (bytes: Uint8Array) => void
   /** Whether a long record is being parsed: the stream should wait meanwhile. */
@@ -26,7 +28,9 @@ export interface Records {
   readonly close: () => void
 }
 
-type Waiting = { readonly late: boolean } & ({ readonly value: Json } | { readonly bytes: ArrayBuffer })
+type Waiting =
+  | ({ readonly late: boolean } & ({ readonly value: Json } | { readonly bytes: ArrayBuffer }))
+  | { readonly torn: true }
 
 /** Frames a stream into records. Long ones are parsed on another thread; those behind them wait, so that order is kept. */
 export const readRecords = (limitBytes: number, sinks: RecordSinks): Records => {
@@ -46,6 +50,10 @@ export const readRecords = (limitBytes: number, sinks: RecordSinks): Records => 
   }
 
   const give = async (next: Waiting): Promise<void> => {
+    if ('torn' in next) {
+      if (!closed) sinks.torn?.()
+      return
+    }
     if ('bytes' in next) aside ??= parseAside()
     const record = 'bytes' in next ? await aside?.parse(next.bytes) : next.value
     if (!closed && record !== undefined) sinks.record(record, next.late)
@@ -63,6 +71,10 @@ export const readRecords = (limitBytes: number, sinks: RecordSinks): Records => 
     noise: bytes => {
       noise.add(bytes)
       sinks.noise?.(bytes)
+    },
+    torn: () => {
+      if (draining === undefined) sinks.torn?.()
+      else queue.push({ torn: true })
     },
     tooLong: sinks.tooLong,
   })

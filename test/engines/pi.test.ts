@@ -215,7 +215,9 @@ test('what a broken message holds is no answer; a model without a price in its t
 test('the last message is judged, and only where pi does not try again', t => {
   const end = (more: object, willRetry = false) =>
     decode(viewJson({ type: 'agent_end', willRetry, messages: [{ role: 'user' }, message(more)] }))
-  t.deepEqual(end({}), [{ kind: 'result', ok: true, text: '', mayGoOn: true }])
+  t.deepEqual(end({}), [{ kind: 'result', ok: true, text: 'hi', mayGoOn: true }])
+  const content = [{ type: 'text', text: 'one' }, { type: 'thinking' }, { type: 'text', text: 'two' }]
+  t.like(end({ content })[0], { text: 'one\ntwo' })
   t.deepEqual(end({ stopReason: 'error' }, true), [])
   t.like(end({ stopReason: 'length' })[0], { ok: false, error: 'The model ended its answer early: length.' })
   const errorMessage = '429: {"message":"Say \\"please\\"","type":"insufficient_quota"}'
