@@ -62,6 +62,9 @@ export interface Settled {
   readonly warning?: string
 }
 
+/** What the idempotency key of a turn keeps (JSON) once that is settled; nothing sets the key free. */
+export type Keeps = (settled: Settled) => string | undefined
+
 /** A turn that a turn token proves. */
 export interface ProvedTurn {
   readonly turn: string
@@ -112,12 +115,12 @@ export interface Ledger {
   readonly seen: (turn: string, microUsd: MicroUsd, tokens: number) => TE.TaskEither<Failure, void>
   /** Its token dies with this. */
   readonly ending: (turn: string) => TE.TaskEither<Failure, void>
-  /** Replaces the hold by the true cost. A second settle of a turn changes nothing. */
-  readonly settle: (ended: Ended) => TE.TaskEither<Failure, Settled>
+  /** Replaces the hold by the true cost, and closes its key. A second settle of a turn changes nothing. */
+  readonly settle: (ended: Ended, keeps?: Keeps) => TE.TaskEither<Failure, Settled>
   /** Gives an idempotency key to a turn that is about to enter, or says whose it is. */
   readonly claim: (keyed: Keyed) => TE.TaskEither<Failure, Claimed>
-  /** Keeps what the turn of a key was answered with (JSON), or sets the key free. */
-  readonly answered: (turn: string, envelope: string | undefined) => TE.TaskEither<Failure, void>
+  /** Sets a key free again, where its talk became no turn. */
+  readonly unclaim: (turn: string) => TE.TaskEither<Failure, void>
   /** The turn that a token's digest belongs to, if that is `running`. */
   readonly proved: (tokenDigest: string) => TE.TaskEither<Failure, ProvedTurn | undefined>
   /** Unfinished turns with this parent. */

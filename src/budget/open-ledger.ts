@@ -9,7 +9,7 @@ import { enterTurn, holdTurn, stillWaits, verdictFor } from './hold.ts'
 import type { Entered, Ledger } from './ledger.ts'
 import { leaveLine, noteEnding, noteSeen, noteStarted, turnOfToken, unfinishedChildren } from './open-turns.ts'
 import { abandonedTurns, settleAbandonedTurns } from './recover.ts'
-import { claimKey, closeKey } from './requests.ts'
+import { claimKey, freeKey } from './requests.ts'
 import { exhausted } from './sentences.ts'
 import { settleTurn } from './settle.ts'
 
@@ -52,8 +52,8 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     seen: (turn, microUsd, tokens) => store.write(sql => noteSeen(sql, turn, microUsd, tokens)),
     ending: turn => store.write(sql => noteEnding(sql, turn)),
     claim: keyed => store.write(sql => claimKey(sql, keyed, now())),
-    answered: (turn, envelope) => store.write(sql => closeKey(sql, turn, envelope)),
-    settle: ended => decided(sql => settleTurn(sql, ended, now())),
+    unclaim: turn => store.write(sql => freeKey(sql, turn)),
+    settle: (ended, keeps) => decided(sql => settleTurn(sql, ended, now(), keeps)),
     proved: tokenDigest => store.read(sql => turnOfToken(sql, tokenDigest)),
     children: parent => store.read(sql => unfinishedChildren(sql, parent)),
     family: turn => store.read(sql => familyOf(sql, turn)),

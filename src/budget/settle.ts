@@ -4,7 +4,8 @@ import { isTurnCost } from '../protocol/money.ts'
 import type { Sql } from '../store/sql.ts'
 import { keepAnswer } from './answers.ts'
 import { replaceHold, scopesOf } from './balances.ts'
-import type { Ended, Settled } from './ledger.ts'
+import type { Ended, Keeps, Settled } from './ledger.ts'
+import { closeKey } from './requests.ts'
 import { type Charge, chargeOf, fullest } from './rules.ts'
 import { nearlyExhausted } from './sentences.ts'
 import { endOnThread } from './threads.ts'
@@ -12,7 +13,7 @@ import { heldBy, type TurnRow, turnRowOf, windowsHeldIn } from './turn-row.ts'
 import { windowsOf } from './windows.ts'
 
 /** Replaces the hold of a turn by what it cost; once. To be called in a transaction. */
-export const settleTurn = (sql: Sql, ended: Ended, nowMs: number): E.Either<Failure, Settled> => {
+export const settleTurn = (sql: Sql, ended: Ended, nowMs: number, keeps?: Keeps): E.Either<Failure, Settled> => {
   const row = turnRowOf(sql, ended.turn)
   const windows = row && windowsHeldIn(row)
   if (row === undefined || windows === undefined)
@@ -33,7 +34,9 @@ export const settleTurn = (sql: Sql, ended: Ended, nowMs: number): E.Either<Fail
   closeRow(sql, ended, charge, nowMs)
   keepAnswer(sql, ended.turn, ended.answer, nowMs)
   if (ended.threadEnd !== undefined) endOnThread(sql, ended.turn, ended.threadEnd, nowMs)
-  return E.right(settled(sql, row, charge.microUsd, charge.basis, nowMs))
+  const result = settled(sql, row, charge.microUsd, charge.basis, nowMs)
+  if (keeps !== undefined) closeKey(sql, ended.turn, keeps(result), nowMs)
+  return E.right(result)
 }
 
 const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void => {

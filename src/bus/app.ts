@@ -60,7 +60,7 @@ const answerTalk =
       authorization: head.headers['authorization'] ?? [],
       body: readBody(ctx.req, ctx.res, head, bus.host.bodyLimitBytes),
       hungUp: hangUp.signal,
-      key: head.headers['idempotency-key']?.[0],
+      keys: head.headers['idempotency-key'] ?? [],
       tell: stream?.tell,
     })().catch(tellBug(bus))
     if (stream?.begun()) stream.end(envelope)

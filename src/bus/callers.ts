@@ -10,12 +10,16 @@ export interface Callers {
   readonly tell: Tell
   /** Aborts when nobody has waited for a while. */
   readonly allGone: AbortSignal
-  readonly stop: () => void
+  /** It was answered. */
+  readonly end: () => void
 }
 
 /** A talk that is carried out for all who sent it under one key. */
 export interface Shared {
   readonly bodyDigest: string
+  /** The turn that asked for it, and the one that it is. */
+  readonly parent: string | undefined
+  readonly turn: string
   readonly envelope: Promise<Envelope>
   /** One more waits for it. */
   readonly join: Callers['join']
@@ -30,6 +34,7 @@ export const callersOf = (patienceMs: number, mayComeBack: () => Promise<boolean
   const tells = new Set<Tell>()
   const milestones: Progress[] = []
   let waiting = 0
+  let over = false
   let timers: readonly NodeJS.Timeout[] = []
 
   const stop = (): void => {
@@ -42,7 +47,7 @@ export const callersOf = (patienceMs: number, mayComeBack: () => Promise<boolean
   }
   const leave = (): void => {
     waiting -= 1
-    if (waiting > 0) return
+    if (waiting > 0 || over) return
     const look = async (): Promise<void> => {
       if (!(await mayComeBack()) && waiting === 0) letGo()
     }
@@ -51,7 +56,10 @@ export const callersOf = (patienceMs: number, mayComeBack: () => Promise<boolean
   }
   return {
     allGone: gone.signal,
-    stop,
+    end: () => {
+      over = true
+      stop()
+    },
     tell: progress => {
       if (progress.kind === 'accepted' || progress.kind === 'started') milestones.push(progress)
       for (const tell of tells) tell(progress)

@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import type * as T from 'fp-ts/lib/Task.js'
+import * as T from 'fp-ts/lib/Task.js'
 import type { Claimed } from '../budget/requests.ts'
 import { retryBusyAfterMs } from '../budget/sentences.ts'
-import {
-  decodeEnvelope,
-  type Envelope,
-  failureEnvelope,
-  type ReplyFacts,
-  successEnvelope,
-} from '../protocol/envelope.ts'
+import { decodeEnvelope, type Envelope, type ReplyFacts } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
@@ -18,105 +12,115 @@ import { callersOf } from './callers.ts'
 import { type NewTurn, newTurn } from './identity.ts'
 import type { Waiter } from './waiter.ts'
 
-/** Carries a talk out as a new turn. */
-export type CarryOut = (talk: Admitted, waiter: Waiter, turn: NewTurn) => T.Task<Envelope>
+/** How a talk is answered. */
+export interface Answering {
+  readonly facts: () => ReplyFacts
+  readonly refuse: (why: Failure, turn?: string) => T.Task<Envelope>
+  /** Carries it out as a new turn; `keyed`: what it is answered with is kept as soon as it is settled. */
+  readonly carryOut: (talk: Admitted, waiter: Waiter, turn: NewTurn, keyed: boolean) => T.Task<Envelope>
+}
 
 /**
  * Carries a talk out; one with an idempotency key once, whoever sends it again: while it runs they are joined, afterwards
  * they get its answer for a day. An answer that says to try again sets the key free, and so does a refusal: nothing ran.
  */
 export const once =
-  (
-    bus: Bus,
-    { key, hungUp, tell }: Waiter & { readonly key?: string | undefined },
-    facts: () => ReplyFacts,
-    carryOut: CarryOut,
-  ) =>
-  (talk: Admitted): T.Task<Envelope> =>
-  async () => {
-    if (key === undefined) return carryOut(talk, { hungUp, tell }, newTurn())()
-    if (!isKey(key)) return failureEnvelope(noKey, facts())
+  (bus: Bus, { keys, hungUp, tell }: Waiter & { readonly keys: readonly string[] }, answering: Answering) =>
+  (talk: Admitted): T.Task<Envelope> => {
+    const { facts, refuse, carryOut } = answering
+    const [key, another] = keys
+    if (key === undefined) return carryOut(talk, { hungUp, tell }, newTurn(), false)
+    if (another !== undefined || !isKey(key)) return refuse(noKey)
     const bodyDigest = digestOf(talk)
+    const parent = talk.parent?.turn
     const name = JSON.stringify([talk.from, key])
     const running = bus.shared.get(name)
-    if (running !== undefined && running.bodyDigest !== bodyDigest) return failureEnvelope(otherBody(key), facts())
+    if (running !== undefined && running.bodyDigest !== bodyDigest) return refuse(otherBody(key))
+    // Whoever waits for a talk of another turn is seen by nobody who looks for circles.
+    if (running !== undefined && running.parent !== parent) return refuse(runsElsewhere(running.turn), running.turn)
     if (running !== undefined) {
       running.join({ hungUp, tell })
-      return forCaller(await running.envelope, facts())
+      return async () => forCaller(await running.envelope, facts())
     }
-    const callers = callersOf(bus.host.keyedPatienceMs, mayComeBack(bus, talk.parent?.turn))
+    const callers = callersOf(bus.host.keyedPatienceMs, mayComeBack(bus, parent))
     callers.join({ hungUp, tell })
-    const envelope = claimed(bus, { talk, key, bodyDigest }, facts, turn =>
-      carryOut(talk, { hungUp: callers.allGone, tell: callers.tell }, turn)(),
-    )
-    bus.shared.set(name, { bodyDigest, envelope, join: callers.join })
-    return envelope.finally(() => {
-      callers.stop()
-      bus.shared.delete(name)
-    })
+    const turn = newTurn()
+    const all = { hungUp: callers.allGone, tell: callers.tell }
+    const envelope = claimed(bus, { talk, key, bodyDigest, turn }, all, answering)
+    bus.shared.set(name, { bodyDigest, parent, turn: turn.turn, envelope, join: callers.join })
+    return () =>
+      envelope.finally(() => {
+        callers.end()
+        bus.shared.delete(name)
+      })
   }
 
 interface Request {
   readonly talk: Admitted
   readonly key: string
   readonly bodyDigest: string
+  readonly turn: NewTurn
 }
 
 const claimed = async (
   { host, instance }: Bus,
-  { talk, key, bodyDigest }: Request,
-  facts: () => ReplyFacts,
-  carryOut: (turn: NewTurn) => Promise<Envelope>,
+  { talk, key, bodyDigest, turn }: Request,
+  waiter: Waiter,
+  { facts, refuse, carryOut }: Answering,
 ): Promise<Envelope> => {
-  const turn = newTurn()
   const keyed = { sender: talk.from, instance: instance.name, key, bodyDigest, turn: turn.turn, owner: host.owner }
   const claim = await host.ledger.claim(keyed)()
-  if (E.isLeft(claim)) return failureEnvelope(claim.left, facts())
-  if (claim.right.kind !== 'new') return answeredBefore(claim.right, key, facts())
-  let kept: string | undefined
+  if (E.isLeft(claim)) return refuse(claim.left)()
+  if (claim.right.kind === 'answered') {
+    return pipe(kept(claim.right.envelope, key, facts()), E.match(refuse, T.of))()
+  }
+  if (claim.right.kind !== 'new') return refuse(...whyNot(claim.right, key))()
+  let envelope: Envelope | undefined
   try {
-    const envelope = await carryOut(turn)
-    if (isFinal(envelope)) kept = JSON.stringify(envelope)
+    envelope = await carryOut(talk, waiter, turn, true)()
     return envelope
   } finally {
-    const noted = await host.ledger.answered(turn.turn, kept)()
-    if (E.isLeft(noted)) host.log('note-failed', { what: 'answered', reason: noted.left.sentence }, 'warn')
+    if (envelope?.ext?.turn === undefined) {
+      const freed = await host.ledger.unclaim(turn.turn)()
+      if (E.isLeft(freed)) host.log('note-failed', { what: 'unclaim', reason: freed.left.sentence }, 'warn')
+    }
   }
 }
 
-/** What a key that is taken is answered with. */
-const answeredBefore = (claim: Exclude<Claimed, { kind: 'new' }>, key: string, facts: ReplyFacts): Envelope => {
+/** What a key keeps of the answer of its turn; nothing where that says itself that another run could give a better one. */
+export const toKeep = (envelope: Envelope): string | undefined =>
+  envelope.success || !envelope.retryable ? JSON.stringify(envelope) : undefined
+
+const kept = (json: string, key: string, facts: ReplyFacts): E.Either<Failure, Envelope> =>
+  pipe(
+    E.tryCatch(
+      (): unknown => JSON.parse(json),
+      () => 'it is no JSON',
+    ),
+    E.chain(value => decodeEnvelope(value, facts)),
+    E.bimap(
+      why =>
+        failure(
+          'session_state',
+          `The answer kept for the idempotency key "${key}" cannot be read: ${why}. Send the talk with another key.`,
+        ),
+      envelope => forCaller(envelope, facts),
+    ),
+  )
+
+const whyNot = (
+  claim: Exclude<Claimed, { kind: 'new' | 'answered' }>,
+  key: string,
+): readonly [why: Failure, turn?: string] => {
   switch (claim.kind) {
     case 'conflict':
-      return failureEnvelope(otherBody(key), facts)
+      return [otherBody(key)]
     case 'open':
-      return failureEnvelope(runsElsewhere(claim.turn), { ...facts, ext: { turn: claim.turn } })
+      return [runsElsewhere(claim.turn), claim.turn]
     case 'cut':
-      return claim.outcome === 'success' && claim.answer !== undefined
-        ? successEnvelope(claim.answer, { ...facts, ext: { turn: claim.turn } })
-        : failureEnvelope(cutByCrash(claim.turn), { ...facts, ext: { turn: claim.turn } })
-    case 'answered':
-      return pipe(
-        E.tryCatch(
-          (): unknown => JSON.parse(claim.envelope),
-          () => 'it is no JSON',
-        ),
-        E.chain(json => decodeEnvelope(json, facts)),
-        E.match(
-          why =>
-            failureEnvelope(
-              failure('session_state', `The answer kept for key "${key}" cannot be read: ${why}.`),
-              facts,
-            ),
-          envelope => forCaller(envelope, facts),
-        ),
-      )
+      return [cutByCrash(claim.turn), claim.turn]
   }
 }
-
-/** The answer of a turn that ran; another run could only give another one where it says so itself. */
-const isFinal = (envelope: Envelope): boolean =>
-  envelope.ext?.turn !== undefined && (envelope.success || !envelope.retryable)
 
 const forCaller = (envelope: Envelope, { capabilities, durationMs }: ReplyFacts): Envelope => ({
   ...envelope,
@@ -141,7 +145,7 @@ const digestOf = ({ prompt, depth, thread }: Admitted): string =>
 // As much as a UUID, a digest or a path of steps needs.
 const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
 
-const noKey = failure('invalid_request', 'Idempotency-Key must be 1 to 200 visible ASCII characters.')
+const noKey = failure('invalid_request', 'Idempotency-Key must be one header of 1 to 200 visible ASCII characters.')
 
 const otherBody = (key: string): Failure =>
   failure(
@@ -150,7 +154,7 @@ const otherBody = (key: string): Failure =>
   )
 
 const runsElsewhere = (turn: string): Failure =>
-  failure('busy', `The talk with this key still runs in another process, as turn ${turn}.`, retryBusyAfterMs)
+  failure('busy', `The talk with this idempotency key is not over yet, as turn ${turn}.`, retryBusyAfterMs)
 
 const cutByCrash = (turn: string): Failure =>
   failure(

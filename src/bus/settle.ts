@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
-import type { Ended, Settled } from '../budget/ledger.ts'
+import type { Ended, Keeps, Settled } from '../budget/ledger.ts'
 import {
   type Envelope,
   failureEnvelope,
@@ -23,11 +23,11 @@ const retryAfterMs = 500
  * written, the reply is still the turn's own; writing is tried again, and the bus takes no new talk until it is done.
  */
 export const settle =
-  (bus: Bus, turn: HeldTurn, report: ThreadReport): T.Task<Settled> =>
+  (bus: Bus, turn: HeldTurn, report: ThreadReport, keeps?: Keeps): T.Task<Settled> =>
   async () => {
     const { host, instance } = bus
     const ended = endedOf(turn, report)
-    const settled = await settleOrLater(host, ended).finally(turn.done)
+    const settled = await settleOrLater(host, ended, keeps).finally(turn.done)
     const cost = E.isRight(settled) ? settled.right : report.cost
     host.log('ended', {
       turn: turn.turn,
@@ -39,14 +39,18 @@ export const settle =
     return cost
   }
 
-const settleOrLater = async (host: Host, ended: Ended): Promise<E.Either<Failure, Settled>> => {
-  const settled = await host.ledger.settle(ended)()
+const settleOrLater = async (
+  host: Host,
+  ended: Ended,
+  keeps: Keeps | undefined,
+): Promise<E.Either<Failure, Settled>> => {
+  const settled = await host.ledger.settle(ended, keeps)()
   // Only now: until its row is done, its token may still bring one more.
   await endChildren(host, ended.turn)
   if (E.isLeft(settled)) {
     host.log('settle-failed', { turn: ended.turn, reason: settled.left.sentence }, 'error')
     host.unsettled.add(ended.turn)
-    void settleLater(host, ended)
+    void settleLater(host, ended, keeps)
   }
   return settled
 }
@@ -99,10 +103,10 @@ const endChildren = async ({ ledger, live }: Host, parent: string): Promise<void
     live.get(child)?.end(failure('cancelled', 'The turn that asked for it has ended.'))
 }
 
-const settleLater = async ({ ledger, unsettled }: Host, ended: Ended): Promise<void> => {
+const settleLater = async ({ ledger, unsettled }: Host, ended: Ended, keeps: Keeps | undefined): Promise<void> => {
   for (;;) {
     await pause(retryAfterMs, undefined, { ref: false })
-    const settled = await ledger.settle(ended)()
+    const settled = await ledger.settle(ended, keeps)()
     if (E.isLeft(settled)) continue
     unsettled.delete(ended.turn)
     return

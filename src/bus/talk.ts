@@ -1,6 +1,7 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Settled } from '../budget/ledger.ts'
 import { setIn } from '../budget/sentences.ts'
 import type { Json } from '../protocol/decode.ts'
 import {
@@ -15,7 +16,7 @@ import type { Failure } from '../protocol/failure.ts'
 import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { hold } from './hold.ts'
-import { type CarryOut, once } from './once.ts'
+import { type Answering, once, toKeep } from './once.ts'
 import { replyOf, settle } from './settle.ts'
 import { runTurn } from './turn.ts'
 import type { Waiter } from './waiter.ts'
@@ -24,8 +25,8 @@ import type { Waiter } from './waiter.ts'
 export interface Heard extends Waiter {
   readonly authorization: readonly string[]
   readonly body: TE.TaskEither<Failure, Json>
-  /** Those who send the same talk under the same key share one turn. */
-  readonly key?: string | undefined
+  /** The values of `Idempotency-Key`: those who send the same talk under the same key share one turn. */
+  readonly keys: readonly string[]
 }
 
 /** The whole of a talk: admit (authenticate → decode → depth → peer) → once → hold → run → settle → reply. */
@@ -35,25 +36,27 @@ export const talk =
     const { facts, hear } = answering(bus)
     return pipe(
       admitted(bus, heard, hear),
-      TE.matchE(refuse(bus, facts), once(bus, heard, facts, carryOut(bus, facts))),
+      TE.matchE(
+        refuse(bus, facts),
+        once(bus, heard, { facts, refuse: refuse(bus, facts), carryOut: carryOut(bus, facts) }),
+      ),
     )
   }
 
 const carryOut =
-  (bus: Bus, facts: () => ReplyFacts): CarryOut =>
-  (talk, waiter, newTurn) =>
+  (bus: Bus, facts: () => ReplyFacts): Answering['carryOut'] =>
+  (talk, waiter, newTurn, keyed) =>
     pipe(
       hold(bus, waiter, talk, newTurn),
       TE.mapLeft(setIn(bus.host.configFile)),
       TE.matchE(refuse(bus, facts), turn =>
         pipe(
           runTurn(bus, turn, waiter.tell),
-          T.chain(report =>
-            pipe(
-              settle(bus, turn, report),
-              T.map(settled => replyOf(turn, report, settled, facts())),
-            ),
-          ),
+          T.chain(report => {
+            const reply = (settled: Settled): Envelope => replyOf(turn, report, settled, facts())
+            const keeps = (settled: Settled): string | undefined => toKeep(reply(settled))
+            return pipe(settle(bus, turn, report, keyed ? keeps : undefined), T.map(reply))
+          }),
         ),
       ),
     )
@@ -91,7 +94,7 @@ const answering = ({ host, instance }: Bus) => {
 /** Refusals are told and logged; they are no turns. */
 const refuse =
   ({ host, instance }: Bus, facts: () => ReplyFacts) =>
-  (why: Failure): T.Task<Envelope> => {
+  (why: Failure, turn?: string): T.Task<Envelope> => {
     host.log('refused', { instance: instance.name, code: why.code, reason: why.sentence })
-    return T.of(failureEnvelope(why, facts()))
+    return T.of(failureEnvelope(why, turn === undefined ? facts() : { ...facts(), ext: { turn } }))
   }
