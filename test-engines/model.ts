@@ -81,6 +81,8 @@ export const startModel = async (first: Wishes): Promise<Model> => {
   }
 }
 
+export const isMode = (name: string): name is Mode => isAnswering(name) || name === 'stalls' || isRefusal(name)
+
 const isAnswering = (mode: string): mode is 'ok' | 'tool' | 'write' | 'dear' =>
   ['ok', 'tool', 'write', 'dear'].includes(mode)
 

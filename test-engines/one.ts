@@ -5,7 +5,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Access } from '../src/engine/engine.ts'
 import type { EngineSettings } from '../src/engine/settings.ts'
 import { isCliName, pinnedCli } from './clis.ts'
-import { type Mode, startModel } from './model.ts'
+import { isMode, startModel } from './model.ts'
 import { closedUrl, makePlace } from './place.ts'
 import { setupOf } from './setups.ts'
 import { openBench } from './turn.ts'
@@ -36,7 +36,7 @@ const { values, positionals } = parseArgs({
 
 const accesses: readonly Access[] = ['read', 'write', 'full']
 const [name = '', mode = 'ok', ...rest] = positionals
-if (!isCliName(name)) throw new Error('node test-engines/one.ts CLI MODE [PROMPT]')
+if (!isCliName(name) || !isMode(mode)) throw new Error('node test-engines/one.ts CLI MODE [PROMPT]')
 const { path } = await pinnedCli(name)
 const recorder =
   values.record === undefined ? [] : [join(import.meta.dirname, 'record.sh'), join(process.cwd(), values.record)]
@@ -46,7 +46,7 @@ if (values.raw) {
   // No engine may be there yet: nothing but the place.
   const place = await makePlace()
   const model = await startModel({ command: values.command ?? 'echo hi', path: join(place.cwd, 'made.txt') })
-  const setup = setupOf(name, url.url ?? model.url(mode as Mode), !values.fresh)
+  const setup = setupOf(name, url.url ?? model.url(mode), !values.fresh)
   await place.furnish(setup)
   const [file = path, ...args] = [...recorder, path, ...setup.args, ...rest]
   const startedAt = performance.now()
@@ -77,7 +77,7 @@ if (values.raw) {
     ...(values.timeout === undefined ? {} : { timeoutMs: Number(values.timeout) }),
   }
   const asked = {
-    mode: mode as Mode,
+    mode,
     settings,
     loggedIn: !values.fresh,
     ...url,
