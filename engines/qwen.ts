@@ -128,7 +128,8 @@ const defaults = JSON.stringify({
   privacy: { usageStatisticsEnabled: false },
 })
 
-// It gives its own environment to a server; `trust` spares a question that nobody could answer.
+// It gives its own environment to a server; `trust` spares a question that nobody could answer,
+// `alwaysLoadTools` its agent a search for the tools.
 const mcpConfig = ({
   name,
   command,
@@ -137,7 +138,7 @@ const mcpConfig = ({
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-}) => JSON.stringify({ mcpServers: { [name]: { command, args, trust: true } } })
+}) => JSON.stringify({ mcpServers: { [name]: { command, args, trust: true, alwaysLoadTools: true } } })
 
 // What the CLI says by itself, such as an API error, used nothing. What a helper inside the turn says is no answer.
 const assistant = (record: JsonView): readonly EngineEvent[] => {

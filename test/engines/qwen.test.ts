@@ -166,7 +166,10 @@ test('each setting is a flag', t => {
   t.deepEqual(args, [
     ...fixed,
     ...['-m', 'qwen3-max', '--approval-mode', 'auto-edit', '--append-system-prompt=-be brief', '--resume', 's-1'],
-    ...['--mcp-config', '{"mcpServers":{"errand":{"command":"/bin/errand","args":["mcp"],"trust":true}}}'],
+    ...[
+      '--mcp-config',
+      '{"mcpServers":{"errand":{"command":"/bin/errand","args":["mcp"],"trust":true,"alwaysLoadTools":true}}}',
+    ],
     ...['--auth-type', 'openai'],
   ])
   const modes = (['read', 'write', 'full'] as const).map(access => qwen.command({ ...task, access }).args.slice(3, -2))
