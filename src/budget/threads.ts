@@ -69,9 +69,17 @@ export const endOnThread = (sql: Sql, turn: string, end: ThreadEnd, nowMs: numbe
     turn,
   )
   if (row === undefined) return
-  if (end === 'lost') forgetSession(sql, row)
+  if (end === 'lost' || isOthers(sql, row, end.session)) forgetSession(sql, row)
   else keepSession(sql, row, row.engine, end, nowMs)
 }
+
+// Some CLIs take up another session by themselves; two threads never share one.
+const isOthers = (sql: Sql, { sender, instance, thread }: ThreadKey, session: string): boolean =>
+  sql.one(
+    t.type({ thread: textColumn }),
+    `SELECT thread FROM threads WHERE session = ? AND (sender <> ? OR instance <> ? OR thread <> ?) LIMIT 1`,
+    ...[session, sender, instance, thread],
+  ) !== undefined
 
 const keyRow = t.type({ sender: textColumn, instance: textColumn, thread: textColumn, engine: textColumn })
 

@@ -27,6 +27,7 @@ export const tellingTo = (tell: Tell): Telling => {
   let textTimer: NodeJS.Timeout | undefined
   let spend: { readonly usd: number; readonly tokens: number } | undefined
   let spendTimer: NodeJS.Timeout | undefined
+  let begun = false
   let over = false
 
   const tellText = (): void => {
@@ -63,7 +64,11 @@ export const tellingTo = (tell: Tell): Telling => {
   }
 
   return {
-    started: () => tellNext({ kind: 'started' }),
+    // A turn may take more than one process.
+    started: () => {
+      if (!begun) tellNext({ kind: 'started' })
+      begun = true
+    },
     event: event => {
       if (over) return
       if (event.kind === 'text') addText(event.text, event.delta === true)

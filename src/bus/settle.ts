@@ -79,9 +79,9 @@ export const replyOf = (turn: HeldTurn, report: ThreadReport, settled: Settled, 
 const lost = (thread: string): string =>
   `The CLI has lost the session of thread ${thread}, so a new one began: it knows nothing of what was said before.`
 
-const endedOf = ({ turn, talk }: HeldTurn, report: ThreadReport): Ended => {
+const endedOf = ({ turn, talk, resume }: HeldTurn, report: ThreadReport): Ended => {
   const { outcome, cost, tokens, model, session } = report
-  const threadEnd = talk.thread === undefined ? undefined : threadEndOf(report)
+  const threadEnd = talk.thread === undefined ? undefined : threadEndOf(report, resume)
   return {
     turn,
     cost,

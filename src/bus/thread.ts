@@ -11,15 +11,17 @@ export interface ThreadReport extends TurnReport {
 }
 
 /**
- * Runs a turn on the session of its thread. One that the CLI has lost is tried once more without it, and that is told:
- * what was said before is not known any more.
+ * Runs a turn on the session of its thread. One that the CLI has lost is tried once more without it, unless the CLI began
+ * anew by itself; either way it is told, since what was said before is not known any more.
  */
 export const onThread = async (
   { talk: { thread }, resume, ended }: Pick<HeldTurn, 'talk' | 'resume' | 'ended'>,
   run: (resume: ThreadSession | undefined) => Promise<TurnReport>,
 ): Promise<ThreadReport> => {
   const first = await run(resume)
-  if (thread === undefined || resume === undefined || !isLost(first) || ended.aborted) return first
+  if (thread === undefined || resume === undefined) return first
+  if (first.strayed === true) return { ...first, lostThread: thread }
+  if (!isLost(first) || ended.aborted) return first
   const second = await run(undefined)
   return {
     ...second,
@@ -30,17 +32,32 @@ export const onThread = async (
   }
 }
 
-/** Where the thread goes on from; absent, where it went on from before. */
-export const threadEndOf = (report: ThreadReport): ThreadEnd | undefined => {
-  const { outcome, session, sessionTotal, lostThread } = report
-  const reached = E.isRight(outcome) || cuts.has(outcome.left.code)
-  if (!reached || session === undefined) return lostThread !== undefined || isLost(report) ? 'lost' : undefined
+/** Where the thread goes on from; absent, where it went on from before. A session that is lost is never taken up again. */
+export const threadEndOf = (report: ThreadReport, resume: ThreadSession | undefined): ThreadEnd | undefined => {
+  const { outcome, session, lostThread } = report
+  if (isLost(report)) return 'lost'
+  const isReached = E.isRight(outcome) || cuts.has(outcome.left.code)
+  const isSame = session !== undefined && session === resume?.session
+  if (session !== undefined && (isReached || isSame))
+    return { session, ...totalsOf(report, isSame ? resume : undefined) }
+  return lostThread === undefined ? undefined : 'lost'
+}
+
+/** What the session has come to: as the CLI told it, else as it was before, with what the turn cost. */
+const totalsOf = (
+  { sessionTotal, cost, tokens }: TurnReport,
+  before: ThreadSession | undefined,
+): Omit<ThreadSession, 'session'> => {
+  const totalMicroUsd = sessionTotal?.microUsd ?? sum(before?.totalMicroUsd, cost.microUsd)
+  const totalTokens = sessionTotal?.tokens ?? sum(before?.totalTokens, tokens)
   return {
-    session,
-    ...(sessionTotal?.microUsd === undefined ? {} : { totalMicroUsd: sessionTotal.microUsd }),
-    ...(sessionTotal?.tokens === undefined ? {} : { totalTokens: sessionTotal.tokens }),
+    ...(totalMicroUsd === undefined ? {} : { totalMicroUsd }),
+    ...(totalTokens === undefined ? {} : { totalTokens }),
   }
 }
+
+const sum = (before: number | undefined, more: number): number | undefined =>
+  before === undefined ? undefined : before + more
 
 // A turn that was cut has said something already, and its session is there.
 const cuts: ReadonlySet<string> = new Set(['timeout', 'cancelled', 'budget_exhausted'])

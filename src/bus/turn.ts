@@ -11,11 +11,11 @@ import type { Bus } from './bus.ts'
 import { delegatingOf } from './delegating.ts'
 import type { HeldTurn } from './hold.ts'
 import { type Tell, type Telling, tellingTo } from './progress.ts'
-import { onThread } from './thread.ts'
+import { onThread, type ThreadReport } from './thread.ts'
 
 /** Runs the engine for a held turn, and keeps its row true while it runs. It cannot fail: the report says what happened. */
 export const runTurn =
-  (bus: Bus, turn: HeldTurn, tell?: Tell): T.Task<TurnReport> =>
+  (bus: Bus, turn: HeldTurn, tell?: Tell): T.Task<ThreadReport> =>
   async () => {
     const { host, instance } = bus
     const telling = tell && tellingTo(tell)

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type Failure, failure } from '../protocol/failure.ts'
+import type { Failure } from '../protocol/failure.ts'
 import { accountOf, costOf, wantsLog } from './cost.ts'
 import type { Ending } from './ending.ts'
 import type { Guarded } from './guarded.ts'
 import type { Hearing } from './hearing.ts'
 import { outcomeOf } from './outcome.ts'
 import type { TurnReport } from './report.ts'
-import type { RunRequest } from './run-request.ts'
+import { hasStrayed, type RunRequest } from './run-request.ts'
 import { scrubbed, scrubOf } from './sentence.ts'
 import type { Exit } from './streams.ts'
 import type { Tally } from './tally.ts'
@@ -54,7 +54,6 @@ export const judge = (over: Over): TurnReport => {
     ...{ ours, ...fault, ...exit, said, torn: hearing.answerTorn(), output, denied: seen.denied, classify },
     ...(result === undefined ? {} : { result }),
     ...(settings.access === undefined ? {} : { access: settings.access }),
-    ...strayed(request, seen.session),
   })
   const cost = costOf(spend, settings, {
     started: true,
@@ -71,6 +70,7 @@ export const judge = (over: Over): TurnReport => {
     ...(model === undefined ? {} : { model }),
     ...(session === undefined ? {} : { session }),
     ...(spend.sessionTotal === undefined ? {} : { sessionTotal: spend.sessionTotal }),
+    ...(hasStrayed(request.resume, session) ? { strayed: true } : {}),
     ...(E.isLeft(outcome) && cut && partial !== '' ? { partialText: partial } : {}),
   }
 }
@@ -95,15 +95,4 @@ const isComplete = (over: Over): boolean => {
   const isCut =
     over.ending.signalled() || over.exit.signal !== undefined || tooLong !== undefined || broken !== undefined
   return !isCut || resultOf(over) !== undefined || oursOf(over).stuck !== undefined
-}
-
-const strayed = ({ resume, settings }: RunRequest, opened: string | undefined): { readonly strayed?: Failure } => {
-  if (resume === undefined || opened === undefined || opened === resume.session) return {}
-  const { name } = settings.engine
-  return {
-    strayed: failure(
-      'session_state',
-      `The CLI of ${name} was to go on with the session ${resume.session} and silently opened another session, ${opened}. Begin a new thread.`,
-    ),
-  }
 }

@@ -25,8 +25,6 @@ export interface Evidence {
   readonly output: 'json' | 'text'
   readonly denied: readonly string[]
   readonly access?: Access
-  /** It was to go on with one session of the provider, and opened another: what it answers knows nothing of the first. */
-  readonly strayed?: Failure
   /** Asked only when the CLI itself failed. */
   readonly classify: () => Failure
 }
@@ -42,10 +40,9 @@ export const outcomeOf = (evidence: Evidence): E.Either<Failure, Answer> => {
   return evidence.output === 'text' ? answer('', evidence) : E.left(evidence.classify())
 }
 
-const answer = (text: string, { said = '', torn, denied, access, strayed }: Evidence): E.Either<Failure, Answer> => {
+const answer = (text: string, { said = '', torn, denied, access }: Evidence): E.Either<Failure, Answer> => {
   const hasOwnText = text.trim() !== ''
   const full = hasOwnText ? text : said
-  if (strayed !== undefined) return E.left(strayed)
   if (denied.length > 0 && access !== 'read') return E.left(refusedTo(denied))
   if (torn === true && !hasOwnText)
     return E.left(failure('engine_cli', 'A record of the answer was damaged on its way.'))

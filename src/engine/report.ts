@@ -17,6 +17,8 @@ export interface TurnReport {
   readonly session?: string
   /** What the session has come to, where the CLI tells running totals: the next turn on it is counted from there. */
   readonly sessionTotal?: { readonly microUsd?: MicroUsd; readonly tokens?: number }
+  /** It was to go on with a session, and the CLI opened another one without a word. */
+  readonly strayed?: true
   /** What it had said so far, when it was ended by us. */
   readonly partialText?: string
 }

@@ -11,6 +11,10 @@ export interface Resume {
   readonly totalTokens?: number
 }
 
+/** Whether the CLI opened another session than the one that it was to go on with. */
+export const hasStrayed = (resume: Resume | undefined, opened: string | undefined): boolean =>
+  resume !== undefined && opened !== undefined && opened !== resume.session
+
 /** One turn to run, and who wants to hear of it. */
 export interface RunRequest {
   readonly settings: EngineSettings

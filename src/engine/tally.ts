@@ -1,6 +1,6 @@
 import { type MicroUsd, microUsdFrom } from '../protocol/money.ts'
 import type { EngineEvent, Usage } from './engine.ts'
-import type { Resume } from './run-request.ts'
+import { hasStrayed, type Resume } from './run-request.ts'
 import { type Amount, scopes } from './scopes.ts'
 import type { PriceOf } from './settings.ts'
 import { isMoney, type Spend, spendOf } from './spend.ts'
@@ -91,7 +91,12 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resum
     return { microUsd: isMoney(price) ? price : 'unknown', tokens }
   }
 
-  const spend = (): Spend => spendOf({ usage, cost, worked, pending: asked.size > 0, resume })
+  // The totals of another session say nothing of this one.
+  const spend = (): Spend =>
+    spendOf({
+      ...{ usage, cost, worked, pending: asked.size > 0 },
+      resume: hasStrayed(resume, seen.session) ? undefined : resume,
+    })
 
   return { add, seen: () => ({ ...seen, text: text.all() }), spend }
 }

@@ -61,12 +61,6 @@ test('an empty answer is no success; what was said last stands in for an empty r
   t.is(sentenceOf({ ...nothing, output: 'text', said: '\n' }), 'The CLI ended without an answer.')
 })
 
-test('the answer of another session is none; what failed there keeps its cause', t => {
-  const evidence: Evidence = { ...nothing, denied: ['Write a'], strayed: failure('session_state', 'strayed') }
-  t.is(sentenceOf({ ...evidence, result: { kind: 'result', ok: true, text: 'fine' } }), 'strayed')
-  t.is(sentenceOf({ ...evidence, result: { kind: 'result', ok: false, error: 'x' } }), 'classified')
-})
-
 test('a refused write fails, unless the instance may only read', t => {
   const evidence: Evidence = {
     ...nothing,

@@ -76,6 +76,14 @@ testTranscripts('codex', {
     text: said('msgs=4 users=2 lastlen=6 chars=19892 saw1=false tools=7 lastrole=user'),
     session: '01a230c7-f14b-7c91-920d-5a7a21dab391',
   },
+  // Its tokens are all its own, whatever the other one had come to.
+  'errand-resumed-junk, by one who knows what the session had come to': {
+    ...once,
+    text: said('msgs=4 users=2 lastlen=6 chars=19892 saw1=false tools=7 lastrole=user'),
+    session: '01a230c7-f14b-7c91-920d-5a7a21dab391',
+    resume: { session: 'not-a-session', totalMicroUsd: 1000, totalTokens: 1200 },
+    strayed: true,
+  },
   'http-400': {
     ...failed('engine_cli', true, 'bad request'),
     ...nothing,

@@ -29,6 +29,8 @@ export interface Expected {
   readonly settings?: Partial<EngineSettings>
   /** The session that the turn goes on with. */
   readonly resume?: Resume
+  /** It opened another session than that. */
+  readonly strayed?: true
   /** What the session has come to. */
   readonly total?: TurnReport['sessionTotal']
 }
@@ -111,6 +113,7 @@ const check = (t: ExecutionContext, report: TurnReport, expected: Expected): voi
   t.is(E.isRight(outcome) ? outcome.right.text : undefined, expected.text)
   t.deepEqual(E.isRight(outcome) ? outcome.right.denied : undefined, expected.denied)
   t.is(report.session, expected.session)
+  t.is(report.strayed, expected.strayed)
   t.is(report.model, expected.model)
   t.is(report.tokens, expected.tokens)
   if (expected.total !== undefined) t.deepEqual(report.sessionTotal, expected.total)
