@@ -27,6 +27,22 @@ test('four processes, 100 talks of $0.10 at once against $1.00: exactly 10 run',
   t.like(await state({ instance: 'worker' }), { heldMicroUsd: usd(1), spentMicroUsd: 0 })
 })
 
+test('the same, settled at $0.10 each: $1.00 exactly, and 90 refusals', async t => {
+  const { folder, state } = await openDesk(t)
+  const children = ['p', 'q', 'r', 's'].map(name => startChild(t, spend, [folder, name, '25', '100000', '1']))
+  for (const child of children) t.is(await child.line(), 'ready')
+  for (const child of children) child.say('go')
+  const sums = { running: 0, budget_exhausted: 0 }
+  for (const child of children) {
+    const { running = 0, budget_exhausted = 0, ...more } = JSON.parse(await child.line())
+    t.deepEqual(more, {})
+    sums.running += running
+    sums.budget_exhausted += budget_exhausted
+  }
+  t.deepEqual(sums, { running: 10, budget_exhausted: 90 })
+  t.like(await state({ instance: 'worker' }), { heldMicroUsd: 0, spentMicroUsd: usd(1), turns: 10 })
+})
+
 test('a process killed in the middle loses nothing: its turns are found, and settled at their holds', async t => {
   const { folder, state, ledger } = await openDesk(t)
   const child = startChild(t, spend, [folder, 'p', '1000000', '1000', '1000000'])

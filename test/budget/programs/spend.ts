@@ -1,6 +1,7 @@
 // On a line from stdin, enters turns all at once: FOLDER OWNER COUNT COST LIMIT_USD [ROOT]. COST is what each is settled at, in
-// micro-dollars, or `hold`: never settled. Says how many came to what.
+// micro-dollars, or `hold`: never settled; who holds it does not wait for more. Says how many came to what.
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { createLedger } from '../../../src/budget/open-ledger.ts'
 import { openStore } from '../../../src/store/open-store.ts'
@@ -14,10 +15,12 @@ const outcomes: Record<string, number> = {}
 
 const run = async (at: number): Promise<void> => {
   const turn = `${owner} ${at}`
-  const entered = await ledger.enter(
-    entry(turn, { owner, limits, maxTurnsPerRoot: 1000, ...(root === undefined ? {} : { root }) }),
-    true,
-  )()
+  const asked = entry(turn, { owner, limits, maxTurnsPerRoot: 1000, ...(root === undefined ? {} : { root }) })
+  let entered = await ledger.enter(asked, true)()
+  while (cost !== 'hold' && E.isRight(entered) && entered.right.state === 'waiting') {
+    await pause(5)
+    entered = await ledger.hold(asked)()
+  }
   const outcome = E.isLeft(entered) ? entered.left.code : entered.right.state
   outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
   if (outcome === 'running' && cost !== 'hold') right(await ledger.settle(ended(turn, Number(cost)))())
