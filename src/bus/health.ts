@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { capabilities, protocolVersion } from '../protocol/envelope.ts'
+import { capabilities, protocolVersion } from '../protocol/version.ts'
 import type { Bus } from './bus.ts'
 
 /** What `GET /api/health` says: no secret needed, nothing private in it. */

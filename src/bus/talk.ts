@@ -4,15 +4,10 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Settled } from '../budget/ledger.ts'
 import { setIn } from '../budget/sentences.ts'
 import type { Json } from '../protocol/decode.ts'
-import {
-  capabilitiesFor,
-  decodeTalkRequest,
-  type Envelope,
-  failureEnvelope,
-  type ReplyFacts,
-  type TalkRequest,
-} from '../protocol/envelope.ts'
+import { type Envelope, failureEnvelope, type ReplyFacts } from '../protocol/envelope.ts'
 import type { Failure } from '../protocol/failure.ts'
+import { decodeTalkRequest, type TalkRequest } from '../protocol/talk-request.ts'
+import { capabilitiesFor } from '../protocol/version.ts'
 import { type Admitted, admit } from './admit.ts'
 import type { Bus } from './bus.ts'
 import { hold } from './hold.ts'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
-import { addedCapabilities, capabilities, protocolVersion } from '../protocol/envelope.ts'
 import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
+import { addedCapabilities, capabilities, protocolVersion } from '../protocol/version.ts'
 import { ask } from './ask.ts'
 import { askToCancel } from './cancel.ts'
 import type { WireEvent } from './event-reader.ts'

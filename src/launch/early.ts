@@ -4,8 +4,8 @@ import { admit } from '../bus/admit.ts'
 import type { Talk } from '../client/delegate.ts'
 import type { Config, InstanceConfig } from '../config/config.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
-import { decodeTalkRequest } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { decodeTalkRequest } from '../protocol/talk-request.ts'
 
 /** What the target would refuse for certain, told before anything is launched or sent. It refuses in any case. */
 export const refuseEarly = (config: Config, name: string, talk: Talk): E.Either<Failure, InstanceConfig> =>

@@ -1,42 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts/lib/index.js'
-import { decode, type Json, leaf, type Mismatch, sayMismatch } from './decode.ts'
+import { decode, type Json, leaf, sayMismatch } from './decode.ts'
 import { factsOf } from './error-codes.ts'
-import { type Failure, failure, oneLine } from './failure.ts'
-
-export const protocolVersion = 1
-
-/** What every process of this version does; only behaviour that is implemented is named. */
-export const capabilities = ['structured-errors', 'retryable-errors'] as const
-
-/** Behaviour that was added: a reply names it to those alone who named it. */
-export const addedCapabilities = ['progress-events'] as const
-
-/** What a reply lists to a caller that listed these. */
-export const capabilitiesFor = (sent: readonly string[]): readonly string[] => [
-  ...capabilities,
-  ...addedCapabilities.filter(added => sent.includes(added)),
-]
-
-/** A talk as it crosses the bus; the legacy shape has the first three fields alone. Unknown fields are ignored. */
-export interface TalkRequest {
-  readonly fromInstance: string
-  readonly prompt: string
-  readonly depth: number
-  readonly protocolVersion?: number
-  readonly capabilities?: readonly string[]
-  /** What the protocol does not name; only in here, so that a strict old peer can still read us. */
-  readonly ext?: TalkExt
-}
-
-/** Request facts that the protocol does not name. */
-export interface TalkExt {
-  /** The conversation of this sender with this instance that the talk goes on with. */
-  readonly thread?: string
-  /** The piece of work that the talk belongs to; heard from the operator alone. */
-  readonly root?: string
-}
+import { type Failure, oneLine } from './failure.ts'
+import { capabilities, protocolVersion, stringsOnWire, versionOnWire } from './version.ts'
 
 /** Reply facts that the protocol does not name; they travel only in `ext`, so that a strict old peer can still read us. */
 export interface ReplyExt {
@@ -114,51 +82,6 @@ export const failureEnvelope = ({ code, sentence, retryAfterMs }: Failure, facts
 })
 
 const isString = (value: unknown): value is string => typeof value === 'string'
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
-
-const name = leaf('a non-empty string', (value): value is string => isString(value) && value.trim() !== '')
-const prompt = leaf(
-  'a non-empty string without NUL characters or lone surrogates',
-  (value): value is string => isString(value) && value.trim() !== '' && !value.includes('\0') && value.isWellFormed(),
-)
-const depth = leaf('a non-negative integer', isCount)
-const version = leaf('a positive integer', (value): value is number => isCount(value) && value > 0)
-const strings = leaf(
-  'a list of strings',
-  (value): value is readonly string[] => Array.isArray(value) && value.every(isString),
-)
-
-const threadName = leaf(
-  'a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes',
-  (value): value is string => isString(value) && isThreadName(value),
-)
-
-const rootId = leaf(
-  'the id of a piece of work, 1 to 64 letters and digits',
-  (value): value is string => isString(value) && /^[A-Za-z0-9]{1,64}$/.test(value),
-)
-
-/** What a thread may be called. */
-export const isThreadName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$/.test(name)
-
-const talkRequest = t.intersection([
-  t.type({ fromInstance: name, prompt, depth }),
-  t.partial({ protocolVersion: version, capabilities: strings, ext: t.partial({ thread: threadName, root: rootId }) }),
-])
-
-/** A talk from the wire, legacy or v1; a version that we do not know is served as v1. */
-export const decodeTalkRequest = (value: unknown): E.Either<Failure, TalkRequest> =>
-  pipe(
-    decode(talkRequest, value),
-    E.bimap(
-      wrong => failure('invalid_request', `The request is not a talk: ${wrong.map(sayWrong).join('; ')}.`),
-      talk => (Object.is(talk.depth, -0) ? { ...talk, depth: 0 } : talk),
-    ),
-  )
-
-// The words of a prompt belong in no sentence: sentences are logged.
-const sayWrong = (wrong: Mismatch): string =>
-  sayMismatch(wrong.path === 'prompt' && wrong.found.startsWith('"') ? { ...wrong, found: 'one with them' } : wrong)
 
 const flag = leaf('true or false', (value): value is boolean => typeof value === 'boolean')
 const text = leaf('a string', isString)
@@ -181,8 +104,8 @@ const wireReply = t.intersection([
     errorCode: text,
     retryable: t.unknown,
     durationMs: milliseconds,
-    protocolVersion: version,
-    capabilities: strings,
+    protocolVersion: versionOnWire,
+    capabilities: stringsOnWire,
     ext: object,
   }),
 ])
@@ -195,7 +118,7 @@ const ext = t.partial({
   tokens: milliseconds,
   retryAfterMs: milliseconds,
   partialText: text,
-  denied: strings,
+  denied: stringsOnWire,
   thread: text,
   warning: text,
 })

@@ -1,7 +1,8 @@
 import test from 'ava'
 import * as E from 'fp-ts/lib/Either.js'
-import { decodeEnvelope, decodeTalkRequest, failureEnvelope, successEnvelope } from '../../src/protocol/envelope.ts'
+import { decodeEnvelope, failureEnvelope, successEnvelope } from '../../src/protocol/envelope.ts'
 import { failure } from '../../src/protocol/failure.ts'
+import { decodeTalkRequest } from '../../src/protocol/talk-request.ts'
 
 const good = { fromInstance: 'reviewer', prompt: 'hi', depth: 1 }
 const facts = { fromInstance: 'worker', durationMs: 12.4 }
