@@ -46,7 +46,7 @@ const codex: Engine = {
         return item(record.at('item'))
       case 'error':
         // A notice, also where it is the last one: only `turn.failed` says that the turn failed.
-        return [retry(record.text('message'))]
+        return record.text('message') === '' ? [] : [retry(record.text('message'))]
       case 'turn.completed':
         // The answer is the last message, which was told before. The counts are totals of the thread.
         return [usage('session', record.at('usage')), { kind: 'result', ok: true, text: '' }]

@@ -62,6 +62,7 @@ const opencode: Engine = {
       case 'step_finish':
         return [...spent(part.at('tokens'), part.at('cost').json), ...finished(part.text('reason'))]
       case 'error':
+        if (record.text('error', 'name') === '') return []
         return [{ kind: 'session', id: record.text('sessionID') }, ...failed(record.at('error'))]
       default:
         return []

@@ -76,7 +76,8 @@ const markup = /<!doctype|<html/i
 const anyOf = (...parts: readonly string[]): RegExp => new RegExp(parts.join('|'), 'i')
 
 const emptyAccount = anyOf(
-  'credit balance is too low|insufficient[ _](?:quota|credits?|funds|balance)|out of credits|payment required',
+  'credit balance is too low|insufficient[ _](?:quota|credits?|funds|balance)|out of credits|payment required|requires more credits',
+  'balance is (?:insufficient|too low|exhausted|empty)',
   'billing (?:hard )?limit|purchase (?:more )?credits|(?:account|key) .{0,40}\\b(?:overdue|in arrears)|\\barrearage\\b',
   'premium request (?:allowance|quota|limit)|no quota\\b|\\b(?:status|error|code)\\W{0,3}402\\b',
 )
@@ -90,13 +91,14 @@ const phrases: readonly (readonly [RegExp, ErrorCode])[] = [
   [
     anyOf(
       'no conversation found|no rollout found|requires a valid session|error resuming session|invalid session (?:id|identifier)',
-      'session (?:id )?\\S* ?(?:not found|is already in use|does not exist)|no (?:saved )?session found|no session, task',
+      '(?:session|thread|conversation) (?:id )?\\S* ?(?:not found|is already in use|does not exist)|no (?:saved )?session found|no session, task',
     ),
     'session_state',
   ],
   [
     anyOf(
-      'hit your (?:[\\w-]+ )*limit|usage[ _]limit|rate[ _-]?limit|too many requests|resource[ _]exhausted|\\bthrottl(?:ed|ing)\\b',
+      '(?:hit|reached) your (?:[\\w-]+ )*limit|usage[ _]limit|rate[ _-]?limit|too many (?:concurrent )?requests|resource[ _]exhausted|\\bthrottl(?:ed|ing)\\b',
+      '(?:hour|hourly|daily|weekly|session|message|opus|sonnet) limit (?:has been |was )?(?:reached|exceeded)|\\blimit\\b.{0,40}\\bresets?\\b|out of (?:\\w+ )?usage',
       'overloaded|high demand|at capacity|server is busy|service (?:is )?(?:temporarily )?unavailable|^\\W*(?:429|529)\\b',
       '\\b(?:status|error|code)\\W{0,3}(?:429|503|529)\\b',
     ),
@@ -104,14 +106,16 @@ const phrases: readonly (readonly [RegExp, ErrorCode])[] = [
   ],
   [
     anyOf(
-      'not logged in|not authenticated|please (?:run \\S{0,20}/login|log ?in|sign ?in)|sign in again|log(?:ged)? in (?:first|again)',
+      '(?:not|must be) (?:logged|signed) in|(?:login|log-in|sign-?in) (?:is )?required|please authenticate',
+      'not authenticated|please (?:run \\S{0,20}/login|log ?in|sign ?in)|sign in again|log(?:ged)? in (?:first|again)',
       '(?:invalid|incorrect|missing|expired|no|bad)[ _](?:x-)?(?:api[ _-]?keys?|bearer|access token|token|credentials)\\b',
       'api[ _-]?key[ _](?:is )?(?:not valid|invalid|expired|missing|required|not found)|api keys are not supported',
       'authentication[ _-]?(?:error|failed|required)|failed to authenticate|no auth(?:entication)? (?:credentials|information|provided|provider)',
-      'no auth provider|no auth type|auth method|token (?:has |is )?expired|refresh token|missing environment variable: `\\w*(?:KEY|TOKEN)',
+      'no auth provider|no auth type|auth method|token (?:has |is |was )?(?:been )?(?:expired|revoked|invalidated)|refresh token|missing environment variable: `\\w*(?:KEY|TOKEN)',
       '\\bunauthori[sz]ed\\b|unauthenticated|\\bpermission_denied\\b|request not allowed|^\\W*40[13]\\b',
       'unsupported_country|(?:country|region|location)\\b.{0,40}\\bnot (?:supported|available)|not (?:supported|available) in your (?:country|region|location)',
       '(?:account|organi[sz]ation|user) (?:\\S{1,60} )?(?:has been|have been|is|was) (?:\\w+ )?(?:disabled|suspended|deactivated|banned|restricted)',
+      '(?:account|organi[sz]ation|subscription|plan|user) does not (?:have access|include|allow|permit)',
       '\\b(?:status|error|code)\\W{0,3}40[13]\\b',
     ),
     'auth',

@@ -1,8 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Json } from '../protocol/decode.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { bareErrorIn } from './bare-error.ts'
 import type { EngineEvent } from './engine.ts'
 import type { Guarded } from './guarded.ts'
+import { viewOf } from './json-view.ts'
 import { readRecords } from './records.ts'
 import { sayBytes } from './sentence.ts'
 import type { EngineSettings } from './settings.ts'
@@ -50,6 +52,8 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
   let inTime = false
   let torn = false
   let answerTorn = false
+  /** Of the API, in records that say nothing to the engine. */
+  let bareErrors: readonly string[] = []
   /** Of what is said in pieces: each may be short, and all of them longer than any string can be. */
   let saidLength = 0
 
@@ -80,7 +84,11 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
 
   const record = (json: Json, late: boolean): void => {
     listeners.record()
-    take(() => engine.decode(json), late)
+    const events = engine.decode(json)
+    take(() => events, late)
+    if (E.isLeft(events) || events.right.length > 0) return
+    const error = bareErrorIn(viewOf(json))
+    if (error !== '') bareErrors = [...bareErrors, error].slice(-mostErrors)
   }
 
   const overLimit = (what: string): void => {
@@ -115,11 +123,13 @@ export const hear = (settings: EngineSettings, engine: Guarded, listeners: Liste
     end: async () => records?.end(),
     close: () => records?.close(),
     text: () => text?.text() ?? '',
-    noise: () => (text ?? records)?.noise() ?? '',
+    noise: () => [...bareErrors, (text ?? records)?.noise() ?? ''].join('\n'),
     fault: () => ({ ...(broken === undefined ? {} : { broken }), ...(tooLong === undefined ? {} : { tooLong }) }),
     resultInTime: () => inTime,
     answerTorn: () => answerTorn,
   }
 }
+
+const mostErrors = 8
 
 const isEnd = (event: EngineEvent): boolean => event.kind === 'result' && event.mayGoOn !== true
