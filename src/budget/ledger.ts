@@ -115,6 +115,17 @@ export interface Ledger {
   readonly seen: (turn: string, microUsd: MicroUsd, tokens: number) => TE.TaskEither<Failure, void>
   /** Its token dies with this. */
   readonly ending: (turn: string) => TE.TaskEither<Failure, void>
+  /** Has the process that has this turn end it, on behalf of `by`; that process looks for it by `askedToEnd`. */
+  readonly askToEnd: (turn: string, by: string) => TE.TaskEither<Failure, void>
+  readonly askedToEnd: (
+    owner: string,
+  ) => TE.TaskEither<Failure, readonly { readonly turn: string; readonly by: string }[]>
+  /** How many turns of an instance these owners still have waiting or running, until when those must be over. */
+  readonly openOf: (
+    owners: readonly string[],
+    instance: string,
+    queueTimeoutMs: number,
+  ) => TE.TaskEither<Failure, number>
   /** Replaces the hold by the true cost, and closes its key. A second settle of a turn changes nothing. */
   readonly settle: (ended: Ended, keeps?: Keeps) => TE.TaskEither<Failure, Settled>
   /** Gives an idempotency key to a turn that is about to enter, or says whose it is. */

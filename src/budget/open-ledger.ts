@@ -7,7 +7,17 @@ import type { Store } from '../store/store.ts'
 import { familyOf } from './family.ts'
 import { enterTurn, holdTurn, stillWaits, verdictFor } from './hold.ts'
 import type { Entered, Ledger } from './ledger.ts'
-import { leaveLine, noteEnding, noteSeen, noteStarted, turnOfToken, unfinishedChildren } from './open-turns.ts'
+import {
+  askedToEnd,
+  askToEnd,
+  countOpen,
+  leaveLine,
+  noteEnding,
+  noteSeen,
+  noteStarted,
+  turnOfToken,
+  unfinishedChildren,
+} from './open-turns.ts'
 import { abandonedTurns, settleAbandonedTurns } from './recover.ts'
 import { claimKey, freeKey } from './requests.ts'
 import { exhausted } from './sentences.ts'
@@ -51,6 +61,10 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     started: (turn, process) => store.write(sql => noteStarted(sql, turn, process, now())),
     seen: (turn, microUsd, tokens) => store.write(sql => noteSeen(sql, turn, microUsd, tokens)),
     ending: turn => store.write(sql => noteEnding(sql, turn)),
+    askToEnd: (turn, by) => store.write(sql => askToEnd(sql, turn, by)),
+    askedToEnd: owner => store.read(sql => askedToEnd(sql, owner)),
+    openOf: (owners, instance, queueTimeoutMs) =>
+      store.read(sql => countOpen(sql, owners, instance, queueTimeoutMs, now())),
     claim: keyed => store.write(sql => claimKey(sql, keyed, now())),
     unclaim: turn => store.write(sql => freeKey(sql, turn)),
     settle: (ended, keeps) => decided(sql => settleTurn(sql, ended, now(), keeps)),

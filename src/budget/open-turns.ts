@@ -41,6 +41,40 @@ export const noteEnding = (sql: Sql, turn: string): void => {
   sql.run(`UPDATE turns SET state = 'ending' WHERE turn = ? AND state = 'running'`, turn)
 }
 
+/** Asks the process that has it to end it, on somebody's behalf. */
+export const askToEnd = (sql: Sql, turn: string, by: string): void => {
+  sql.run(`UPDATE turns SET endAskedBy = ? WHERE turn = ? AND state <> 'done'`, by, turn)
+}
+
+/** Turns of this owner that others want ended. */
+export const askedToEnd = (sql: Sql, owner: string): readonly AskedToEnd[] =>
+  sql.all(
+    asked,
+    `SELECT turn, endAskedBy AS "by" FROM turns WHERE state <> 'done' AND owner = ? AND endAskedBy IS NOT NULL`,
+    owner,
+  )
+
+const asked = t.type({ turn: textColumn, by: textColumn })
+type AskedToEnd = t.TypeOf<typeof asked>
+
+// One that is over must have been settled by then; whoever did not is stuck, and holds nobody up.
+const settledWithinMs = 60_000
+
+export const countOpen = (
+  sql: Sql,
+  owners: readonly string[],
+  instance: string,
+  queueTimeoutMs: number,
+  nowMs: number,
+): number =>
+  sql.one(
+    t.type({ turns: countColumn }),
+    `SELECT count(*) AS turns FROM turns
+     WHERE instance = ? AND state <> 'done' AND owner IN (SELECT value FROM json_each(?))
+       AND coalesce(deadlineAtMs, createdAtMs + ?) > ?`,
+    ...[instance, JSON.stringify(owners), queueTimeoutMs, nowMs - settledWithinMs],
+  )?.turns ?? 0
+
 export const turnOfToken = (sql: Sql, tokenDigest: string): ProvedTurn | undefined =>
   sql.one(
     provedTurn,

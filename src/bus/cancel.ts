@@ -65,15 +65,21 @@ const end =
     const { turn } = meant
     if (turn.state === 'done') return E.right(`${named(turn)} was over already (${turn.outcome}).`)
     const live = host.live.get(turn.turn)
-    if (live === undefined && turn.owner !== host.owner) return E.left(elsewhere(turn))
+    const elsewhere = live === undefined && turn.owner !== host.owner
+    if (elsewhere && turn.instance !== bus.instance.name) return E.left(askIts(turn))
     const by = caller.kind === 'turn' ? `turn ${caller.proved.turn} of ${caller.proved.instance}` : 'the operator'
     host.log('cancel', { turn: turn.turn, instance: turn.instance, by })
-    live?.end(failure('cancelled', `The turn was cancelled by ${by}.`))
+    // Of a host that was relieved: it looks there, and ends it.
+    const asked = elsewhere ? await host.ledger.askToEnd(turn.turn, by)() : E.right(undefined)
+    if (E.isLeft(asked)) return asked
+    live?.end(cancelledBy(by))
     await live?.over
     return whatEnded(host, meant)
   }
 
-const elsewhere = ({ turn, instance }: Relative): Failure =>
+export const cancelledBy = (by: string): Failure => failure('cancelled', `The turn was cancelled by ${by}.`)
+
+const askIts = ({ turn, instance }: Relative): Failure =>
   failure('invalid_request', `Turn ${turn} is none of this process: ask ${instance}, which runs it.`)
 
 /** What it delegated ends with it, here at once, in other processes as soon as they see their caller gone. */
@@ -83,8 +89,10 @@ const whatEnded = async (host: Host, { turn, family }: Meant): Promise<E.Either<
   for (;;) {
     const looked = await host.ledger.family(turn.turn)()
     if (E.isLeft(looked)) return looked
-    const still = openUnder(turn, looked.right)
-    for (const one of still) under.add(one.turn)
+    const still = openUnder(turn, looked.right).concat(
+      looked.right.filter(one => one.turn === turn.turn && isOpen(one)),
+    )
+    for (const one of still) if (one.turn !== turn.turn) under.add(one.turn)
     if (still.length === 0 || host.now() >= giveUpAtMs) return E.right(sayEnded(turn, looked.right, under.size, still))
     await pause(lookEveryMs)
   }
@@ -97,11 +105,20 @@ const lookEveryMs = 50
 const sayEnded = (before: Relative, family: readonly Relative[], under: number, still: readonly Relative[]): string => {
   const now = family.find(one => one.turn === before.turn)
   // A talk that never ran has left no row.
-  const what = now === undefined ? 'has left the line' : now.outcome === 'success' ? 'had just finished' : 'was ended'
+  const what =
+    now === undefined
+      ? 'has left the line'
+      : isOpen(now)
+        ? 'is told to end'
+        : now.outcome === 'success'
+          ? 'had just finished'
+          : 'was ended'
   const turns = under === 0 ? '' : `, with ${under === 1 ? 'the turn' : `the ${under} turns`} under it`
   const left = still.map(named).join(', ')
   return `${named(before)} ${what}${turns}.${left && ` Still ending: ${left}.`}`
 }
+
+const isOpen = ({ state }: Relative): boolean => state !== 'done'
 
 const named = ({ turn, instance }: Relative): string => `Turn ${turn} of ${instance}`
 
@@ -114,4 +131,4 @@ const ancestorsOf = ({ turn, family }: Meant): readonly string[] => {
 
 /** Those of its descendants that are not over. */
 const openUnder = (turn: Relative, family: readonly Relative[]): readonly Relative[] =>
-  family.filter(one => one.state !== 'done' && ancestorsOf({ turn: one, family }).includes(turn.turn))
+  family.filter(one => isOpen(one) && ancestorsOf({ turn: one, family }).includes(turn.turn))

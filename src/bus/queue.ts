@@ -22,6 +22,8 @@ export interface Queue {
   readonly waiting: () => number
   readonly running: () => number
   readonly slotFree: () => boolean
+  /** So many of the slots are taken by turns of another host, which is being relieved. */
+  readonly occupy: (slots: number) => void
   /** Resolves at the next change of the line (a slot was freed, another left), or when the signal aborts. */
   readonly change: (signal?: AbortSignal) => Promise<void>
 }
@@ -35,6 +37,7 @@ export const createQueue = (concurrency: number): Queue => {
   const line: Place[] = []
   const listeners = new Set<() => void>()
   let running = 0
+  let occupied = 0
   let trying: Place | undefined
 
   const changed = (): void => {
@@ -53,7 +56,7 @@ export const createQueue = (concurrency: number): Queue => {
       signal?.addEventListener('abort', done, { once: true })
     })
 
-  const slotFree = (): boolean => running < concurrency
+  const slotFree = (): boolean => running + occupied < concurrency
 
   const comesFirst = (place: Place): boolean =>
     line.slice(0, line.indexOf(place)).every(({ lane, aside }) => aside && (lane === undefined || lane !== place.lane))
@@ -102,5 +105,11 @@ export const createQueue = (concurrency: number): Queue => {
     }
   }
 
-  return { join, change, slotFree, waiting: () => line.length, running: () => running }
+  const occupy = (slots: number): void => {
+    if (slots === occupied) return
+    occupied = slots
+    changed()
+  }
+
+  return { join, change, slotFree, occupy, waiting: () => line.length, running: () => running }
 }

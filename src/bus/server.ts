@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as endOfPoll, setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { PriceOf } from '../engine/settings.ts'
@@ -29,6 +29,13 @@ export interface Served {
    * before `latecomersMs`, for those who are on their way: a socket that is closed under them cannot say that nothing ran.
    */
   readonly stop: (graceMs: number, latecomersMs?: number) => Promise<void>
+  /**
+   * Gives the port free after `latecomersMs`, until when it serves as ever, for another host that takes its place. Resolves
+   * when all that had come was answered; `stop` shortens that.
+   */
+  readonly handOver: (latecomersMs: number) => Promise<void>
+  /** So many of its slots are taken by turns of the host whose place it took. */
+  readonly occupy: (slots: number) => void
 }
 
 // A request must have arrived whole by then; how long its turn runs is another matter.
@@ -62,6 +69,16 @@ export const serve =
         await Promise.all([stopTalks(bus, graceMs), pause(latecomersMs)])
         await close(server)
       },
+      handOver: async latecomersMs => {
+        await pause(latecomersMs)
+        // Right after the sockets that wait were accepted: one that is not is reset, and cannot tell whether it was heard.
+        await endOfPoll()
+        server.close()
+        bus.stopping = true
+        await untilIdle(bus)
+        await close(server)
+      },
+      occupy: queue.occupy,
     })
   }
 

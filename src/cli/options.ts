@@ -11,6 +11,10 @@ export interface TalkOptions extends Common {
   readonly follow?: boolean
 }
 
+export interface UpOptions extends Common {
+  readonly takeOver?: boolean
+}
+
 export interface LogOptions extends Common {
   readonly text?: boolean
   readonly limit: number

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander'
 import type { Add, Chosen } from './chosen.ts'
 import { count } from './count.ts'
-import type { LogOptions, TalkOptions } from './options.ts'
+import type { LogOptions, TalkOptions, UpOptions } from './options.ts'
 import { addBudget } from './program-budget.ts'
 import { addReady } from './program-ready.ts'
-import type { Common, Terminal } from './terminal.ts'
+import { addWork } from './program-work.ts'
+import type { Terminal } from './terminal.ts'
 
 /** The command line as a whole; `choose` hears which command it is, so that parsing runs nothing. */
 export const program = (terminal: Terminal, version: string, choose: (chosen: Chosen) => void): Command => {
@@ -35,10 +36,12 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
       'errand up                     all instances of budgets.json',
       'errand up worker              one of them',
       'errand up --json              a line of JSON for each, when it listens',
+      'errand up --take-over         after an upgrade: take the place of the process that hosts them, which ends its turns',
     ],
   )
     .argument('[name...]', 'instances of budgets.json (default: all)')
-    .action((names: string[], options: Common) =>
+    .option('--take-over', 'host also what another process hosts; that one answers what it still runs, and ends')
+    .action((names: string[], options: UpOptions) =>
       choose(async () => (await import('./up.ts')).up(terminal, names, { ...errand.opts(), ...options })),
     )
 
@@ -73,6 +76,8 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
         (await import('./talk.ts')).talk(terminal, name, words.join(' '), { ...errand.opts(), ...options }),
       ),
     )
+
+  addWork(add, terminal, errand, choose)
 
   add(
     'mcp',
@@ -139,6 +144,7 @@ Examples:
 
 Exit status:
   0   done
+  1   \`errand verify\`: no answer passed
   64  wrong command line
   65  wrong request, prompt or budgets.json
   70  cancelled, or the state folder cannot be trusted

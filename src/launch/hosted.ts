@@ -7,6 +7,7 @@ import { type Hosting, hostingOf, longestGraceMs } from './hosting.ts'
 import { openLog } from './log.ts'
 import { prepareFolder } from './prepare-folder.ts'
 import type { Owner } from './registry.ts'
+import type { Relief, Relieved } from './relief.ts'
 import type { Running } from './running.ts'
 import type { State } from './state.ts'
 import { type Watch, watch } from './watch.ts'
@@ -17,6 +18,8 @@ export interface Hosted {
   readonly instances: readonly Running[]
   /** What is unwise but no mistake; whole sentences. */
   readonly warnings: readonly string[]
+  /** Whose place it took. */
+  readonly relieved?: Relieved
   /** Ends all of them as soon as nothing runs or waits on any; nobody's talk is refused or cut by that. */
   readonly stopWhenIdle: () => Promise<void>
   /**
@@ -31,6 +34,10 @@ export interface Hosted {
 export interface HostOptions {
   readonly borrowed: readonly string[]
   readonly verbose: boolean
+  /** What was claimed was taken over from others, by this; given back on a failure. */
+  readonly relief?: Relief
+  /** Hears what befalls the host, in whole sentences. */
+  readonly tell?: (sentence: string) => void
 }
 
 /** Serves what was claimed for `owner`; on a failure all is undone. */
@@ -38,35 +45,46 @@ export const host = (
   state: State,
   owner: Owner,
   loaded: readonly Loaded[],
-  { borrowed, verbose }: HostOptions,
+  options: HostOptions,
 ): TE.TaskEither<Mistakes, Hosted> =>
   pipe(
     prepareFolder(state.config, state.where),
     TE.bindTo('folders'),
-    TE.bind('log', () => TE.fromTask(() => openLog(state.config.stateFolder, verbose ? process.stderr : undefined))),
+    TE.bind('log', () =>
+      TE.fromTask(() => openLog(state.config.stateFolder, options.verbose ? process.stderr : undefined)),
+    ),
     TE.bimap(
       (why): Mistakes => [why],
       ({ folders, log }) => hostingOf(state, owner, folders, log),
     ),
     TE.chainFirst(hosting =>
       pipe(
-        hosting.add(loaded),
+        hosting.add(loaded, options.relief),
         TE.orElse(failed => async () => {
           await hosting.leave()
           return E.left(failed)
         }),
       ),
     ),
-    TE.orElseFirstTaskK(() => state.registry.leave(owner.owner)),
-    TE.map(hosting => hostedOf(state, hosting, loaded, borrowed)),
+    TE.orElseFirstTaskK(() => async () => {
+      await options.relief?.giveBack()
+      await state.registry.leave(owner.owner)()
+    }),
+    TE.map(hosting => hostedOf(state, hosting, loaded, options)),
   )
 
-const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], borrowed: readonly string[]): Hosted => {
-  const { served } = hosting
+const hostedOf = (
+  state: State,
+  hosting: Hosting,
+  loaded: readonly Loaded[],
+  { borrowed, relief, tell }: HostOptions,
+): Hosted => {
+  const { served, draining } = hosting
+  const relieved = relief?.watch(hosting.served)
   const finished = Promise.withResolvers<void>()
   let finishing = false
   const finish = async (watching: Watch) => {
-    if (finishing || served.size > 0) return
+    if (finishing || served.size + draining.size > 0) return
     finishing = true
     await watching.stop()
     // Taken over while the watch was told to stop.
@@ -79,8 +97,17 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
       if (!(await hosting.endIfIdle())) await Promise.all([...served.values()].map(one => one.idle()))
     }
   }
-  const watching = watch(state, hosting, new Set(borrowed), () => void finish(watching))
+  const drained = async () => {
+    while (draining.size > 0) await Promise.all(draining.values())
+  }
+  const watching = watch(state, hosting, {
+    borrowed: new Set(borrowed),
+    onEnded: () => void finish(watching),
+    ...(relieved === undefined ? {} : { relieved }),
+    ...(tell === undefined ? {} : { tell }),
+  })
   return {
+    ...(relieved === undefined ? {} : { relieved }),
     get instances() {
       return [...served.values()].map(({ instance, url }) => ({
         name: instance.name,
@@ -97,13 +124,19 @@ const hostedOf = (state: State, hosting: Hosting, loaded: readonly Loaded[], bor
     stopWhenIdle: async () => {
       // Until then it may take over what a talk of others needs; and what it takes over last ends too.
       await endIdle()
+      await drained()
       await watching.stop()
       await endIdle()
+      await drained()
       await finish(watching)
     },
     stop: async graceMs => {
       await watching.stop()
-      await hosting.end([...served.keys()], graceMs)
+      await Promise.all([
+        hosting.end([...served.keys()], graceMs),
+        ...[...draining.keys()].map(one => one.stop(graceMs)),
+      ])
+      await drained()
       await finish(watching)
       await finished.promise
     },

@@ -9,7 +9,7 @@ import { failure } from '../protocol/failure.ts'
 import { type Hosted, host } from './hosted.ts'
 import { newOwner } from './hosting.ts'
 import { recover } from './recover.ts'
-import type { Registered } from './registry.ts'
+import type { Claim, Registered } from './registry.ts'
 import type { State } from './state.ts'
 
 export interface LaunchOptions {
@@ -17,6 +17,8 @@ export interface LaunchOptions {
   readonly only?: readonly string[]
   /** Log lines go to stderr too. */
   readonly verbose?: boolean
+  /** Hears what befalls the host later on, in whole sentences. */
+  readonly tell?: (sentence: string) => void
 }
 
 /**
@@ -90,18 +92,18 @@ const attempt = (
     checked(state, wanted, borrowed !== undefined),
     TE.chain(loaded => {
       const owner = newOwner()
-      const claims = loaded.map(({ instance }) => ({
-        name: instance.name,
-        engine: engineIn(state.config, instance.name),
-      }))
       return pipe(
-        state.registry.claim(owner, claims),
+        state.registry.claim(owner, claimsOf(state.config, loaded)),
         TE.mapLeft((why): Mistakes => [why]),
         TE.chain(taken =>
           taken.length > 0
             ? TE.right({ taken })
             : pipe(
-                host(state, owner, loaded, { borrowed: borrowed ?? [], verbose: options.verbose === true }),
+                host(state, owner, loaded, {
+                  borrowed: borrowed ?? [],
+                  verbose: options.verbose === true,
+                  ...(options.tell === undefined ? {} : { tell: options.tell }),
+                }),
                 TE.map((hosted): Attempted => ({ hosted, taken })),
               ),
         ),
@@ -129,7 +131,7 @@ const checked =
   }
 
 /** What is claimed by somebody who is not known to be dead. */
-const standing = (state: State): TE.TaskEither<Mistakes, readonly Registered[]> =>
+export const standing = (state: State): TE.TaskEither<Mistakes, readonly Registered[]> =>
   pipe(
     recover(state),
     TE.chain(() => state.registry.list()),
@@ -149,14 +151,15 @@ export const chosen = (
   return E.right([...instances.values()].filter(({ name }) => only.includes(name)))
 }
 
-const engineIn = ({ instances }: Config, name: string): string => instances.get(name)?.engine ?? ''
+export const claimsOf = ({ instances }: Config, loaded: readonly Loaded[]): readonly Claim[] =>
+  loaded.map(({ instance: { name } }) => ({ name, engine: instances.get(name)?.engine ?? '' }))
 
-const isTaken = ({ name, pid, life }: Registered) =>
+export const isTaken = ({ name, pid, life }: Registered) =>
   failure(
     'instance_unavailable',
     life === 'elsewhere'
       ? `${name} is claimed by process ${pid} of another container or pid namespace, which cannot be seen from here. If it is gone, say \`errand stop ${name}\`.`
-      : `${name} already runs in process ${pid}. Use it as it is, or end it: errand stop ${name}.`,
+      : `${name} already runs in process ${pid}. Use it as it is, take its place (errand up --take-over ${name}), or end it (errand stop ${name}).`,
   )
 
 const otherEngine = (entry: Registered | undefined, engine: string): Mistakes =>

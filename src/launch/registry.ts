@@ -37,6 +37,16 @@ export interface Registry {
   readonly list: () => TE.TaskEither<Failure, readonly Registered[]>
   /** All of the names, or none: then the right has the entries that stand in the way. */
   readonly claim: (owner: Owner, claims: readonly Claim[]) => TE.TaskEither<Failure, readonly Registered[]>
+  /**
+   * All of the names, also `from` others that live; they see it and let go. Or none, where some are `inTheWay`: of those
+   * nobody here can say whether they live.
+   */
+  readonly takeOver: (
+    owner: Owner,
+    claims: readonly Claim[],
+  ) => TE.TaskEither<Failure, { readonly from: readonly Registered[]; readonly inTheWay: readonly Registered[] }>
+  /** Undoes that for those who are still there. */
+  readonly giveBack: (owner: string, from: readonly Registered[]) => TE.TaskEither<Failure, void>
   /** From now on others find them. */
   readonly publish: (owner: string, urls: ReadonlyMap<string, string>) => TE.TaskEither<Failure, void>
   /** Nobody finds them any more; the names stay claimed. */
@@ -71,33 +81,49 @@ const entry = t.intersection([
   t.partial({ url: textColumn, stopRequestedAtMs: countColumn }),
 ])
 
+/** To be called in a transaction that has seen that nobody is in the way. */
+const enter = (sql: Sql, { owner, process }: Owner, claims: readonly Claim[], nowMs: number): void => {
+  const { bootId, pidNamespace, pid, startTime } = process
+  sql.run(
+    `INSERT INTO hosts (owner, bootId, pidNamespace, pid, startTime, startedAtMs) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (owner) DO NOTHING`,
+    ...[owner, bootId, pidNamespace, pid, startTime, nowMs],
+  )
+  for (const { name, engine } of claims) {
+    sql.run(
+      'INSERT OR REPLACE INTO instances (name, owner, engine, claimedAtMs) VALUES (?, ?, ?, ?)',
+      ...[name, owner, engine, nowMs],
+    )
+  }
+}
+
 export const registryOf = (store: Store, now: () => number): Registry => ({
   list: () => store.read(entries),
-  claim: ({ owner, process }, claims) =>
+  claim: (owner, claims) =>
     store.write(sql => {
       const names = new Set(claims.map(({ name }) => name))
       const taken = entries(sql).filter(({ name }) => names.has(name))
-      if (taken.length > 0) return taken
-      sql.run(
-        `INSERT INTO hosts (owner, bootId, pidNamespace, pid, startTime, startedAtMs) VALUES (?, ?, ?, ?, ?, ?)
-         ON CONFLICT (owner) DO NOTHING`,
-        owner,
-        process.bootId,
-        process.pidNamespace,
-        process.pid,
-        process.startTime,
-        now(),
-      )
-      for (const { name, engine } of claims) {
+      if (taken.length === 0) enter(sql, owner, claims, now())
+      return taken
+    }),
+  takeOver: (owner, claims) =>
+    store.write(sql => {
+      const names = new Set(claims.map(({ name }) => name))
+      const standing = entries(sql).filter(({ name }) => names.has(name))
+      const inTheWay = standing.filter(({ life }) => life === 'elsewhere')
+      if (inTheWay.length > 0) return { from: [], inTheWay }
+      enter(sql, owner, claims, now())
+      return { from: standing.filter(({ life }) => life === 'alive'), inTheWay }
+    }),
+  giveBack: (owner, from) =>
+    store.write(sql => {
+      for (const { name, owner: former, url, engine } of from) {
         sql.run(
-          'INSERT OR REPLACE INTO instances (name, owner, engine, claimedAtMs) VALUES (?, ?, ?, ?)',
-          name,
-          owner,
-          engine,
-          now(),
+          `UPDATE instances SET owner = ?, url = ?, engine = ? WHERE name = ? AND owner = ?
+             AND EXISTS (SELECT 1 FROM hosts WHERE hosts.owner = ?)`,
+          ...[former, url ?? null, engine, name, owner, former],
         )
       }
-      return []
     }),
   publish: (owner, urls) =>
     store.write(sql => {

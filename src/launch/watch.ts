@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { loadInstances } from '../config/load.ts'
 import type { Hosting } from './hosting.ts'
 import { recover } from './recover.ts'
+import type { Relieved } from './relief.ts'
 import type { State } from './state.ts'
 
 const pollMs = 200
@@ -14,16 +15,28 @@ export interface Watch {
   readonly stop: () => Promise<void>
 }
 
+export interface Watched {
+  /** Instances of other hosts, that are hosted here when their own host goes away. */
+  readonly borrowed: Set<string>
+  /** Told after some of its own have ended. */
+  readonly onEnded: () => void
+  readonly relieved?: Relieved
+  readonly tell?: (sentence: string) => void
+}
+
 /**
- * Ends what a person asked to stop, and hosts those of `borrowed` whose own host went away. `onEnded` is told after some of
- * them have ended.
+ * Ends what a person asked to stop, hands over what another host has taken over, ends turns for those who asked another
+ * process to, and hosts what is left of `borrowed`.
  */
-export const watch = (state: State, hosting: Hosting, borrowed: Set<string>, onEnded: () => void): Watch => {
+export const watch = (state: State, hosting: Hosting, watched: Watched): Watch => {
+  const { borrowed, relieved } = watched
   const sinceMs = state.where.now()
   const ending = new Set<string>()
   let looking: Promise<void> | undefined
   const look = async () => {
-    await endAsked(state, hosting, ending, onEnded)
+    await letGo(state, hosting, ending, watched)
+    if (hosting.draining.size > 0) await hosting.endAsked()
+    await relieved?.look()
     if (borrowed.size > 0) await adopt(state, hosting, borrowed, sinceMs)
   }
   const timer = setInterval(() => {
@@ -42,23 +55,43 @@ export const watch = (state: State, hosting: Hosting, borrowed: Set<string>, onE
 }
 
 // Not waited for: turns may take their time to end, and the next look must not wait for them.
-const endAsked = async (
+const letGo = async (
   { registry }: State,
   hosting: Hosting,
   ending: Set<string>,
-  onEnded: () => void,
+  { onEnded, tell }: Watched,
 ): Promise<void> => {
-  const own = await registry.own(hosting.owner.owner)()
+  const { owner } = hosting.owner
+  const own = await registry.own(owner)()
   if (E.isLeft(own)) return hosting.log('registry unread', { reason: own.left.sentence }, 'warn')
+  // Whoever took it over failed, and gave it back too late.
+  const returned = own.right
+    .map(({ name }) => name)
+    .filter(name => hosting.handedOver.has(name) && !hosting.served.has(name))
+  if (returned.length > 0) await registry.release(owner, returned)()
   const kept = new Set(own.right.filter(({ stopping }) => !stopping).map(({ name }) => name))
   const names = [...hosting.served.keys()].filter(name => !kept.has(name) && !ending.has(name))
   if (names.length === 0) return
+  const listed = await registry.list()()
+  if (E.isLeft(listed)) return
+  const heirs = listed.right.filter(({ name, owner: heir }) => names.includes(name) && heir !== owner)
+  const taken = heirs.map(({ name }) => name)
+  const stopped = names.filter(name => !taken.includes(name))
   for (const name of names) ending.add(name)
-  hosting.log('asked to stop', { instances: names.join(', ') })
-  void hosting.end(names, askedGraceMs).then(() => {
-    for (const name of names) ending.delete(name)
+  const end = async (these: readonly string[], how: Promise<void>) => {
+    await how
+    for (const name of these) ending.delete(name)
     onEnded()
-  })
+  }
+  if (stopped.length > 0) {
+    hosting.log('asked to stop', { instances: stopped.join(', ') })
+    void end(stopped, hosting.end(stopped, askedGraceMs))
+  }
+  for (const { name, pid } of heirs) {
+    hosting.log('taken over', { instance: name, by: pid })
+    tell?.(`${name} was taken over by process ${pid}; what this one still runs of it is answered here.`)
+  }
+  if (taken.length > 0) void end(taken, hosting.handOver(taken))
 }
 
 const adopt = async (state: State, hosting: Hosting, borrowed: Set<string>, sinceMs: number): Promise<void> => {

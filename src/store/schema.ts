@@ -171,6 +171,10 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (workflow, step)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- On whose behalf another process wants it ended; whoever has it looks for that.
+  ALTER TABLE turns ADD COLUMN endAskedBy TEXT;
+  `,
 ]
 
 /** Takes the steps that are missing. Inside a transaction, so two first starts at once take each of them once. */
