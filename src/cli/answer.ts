@@ -1,4 +1,4 @@
-import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
+import { type Envelope, type FailureEnvelope, failureEnvelope } from '../protocol/envelope.ts'
 import { errorCodes, factsOf } from '../protocol/error-codes.ts'
 import { type Failure, oneLine } from '../protocol/failure.ts'
 import { microUsdFrom, showSpent } from '../protocol/money.ts'
@@ -27,7 +27,7 @@ export const answerFailure = (terminal: Terminal, why: Failure, name: string, op
   answer(terminal, failureEnvelope(why, { fromInstance: name, durationMs: 0 }), options)
 
 // 75 says "try again" to a script; what the wire says of that outweighs our own table.
-const exitStatusOf = ({ errorCode, retryable }: Extract<Envelope, { success: false }>): number => {
+export const exitStatusOf = ({ errorCode, retryable }: FailureEnvelope): number => {
   const { unknown, session_state } = errorCodes
   if (retryable) return unknown.exitStatus
   const { exitStatus } = factsOf(errorCode)

@@ -5,17 +5,19 @@ import { isFolder } from '../config/is-folder.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
 import { durationMs } from '../config/quantity.ts'
 import { openState, type State } from '../launch/state.ts'
-import { talk as ask, type TalkEvent } from '../launch/talk.ts'
+import { talk as ask } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
-import { type Failure, failure, oneLine } from '../protocol/failure.ts'
+import { type Failure, failure } from '../protocol/failure.ts'
 import { answer, answerFailure } from './answer.ts'
+import { callerOf, closed } from './caller.ts'
 import { dryRun } from './dry-run.ts'
 import { follow, followAsJson } from './follow.ts'
 import type { TalkOptions } from './options.ts'
 import { progress } from './progress.ts'
 import { readPrompt } from './prompt.ts'
-import { refuse, warn } from './refuse.ts'
-import { type StopSignal, statusOfSignal, type Terminal } from './terminal.ts'
+import { refuse } from './refuse.ts'
+import { tellEvent } from './tell-event.ts'
+import type { Terminal } from './terminal.ts'
 import { configOf } from './with-state.ts'
 
 /** Asks an instance, and prints its answer. */
@@ -55,28 +57,6 @@ export const talk = async (terminal: Terminal, name: string, words: string, opti
     await closed(terminal, opened.right)
     caller.off()
   }
-}
-
-/** Whoever waits for the answer, and may give up. */
-const callerOf = (terminal: Terminal) => {
-  const controller = new AbortController()
-  let heard: StopSignal | undefined
-  const off = terminal.onSignal(signal => {
-    heard ??= signal
-    controller.abort()
-  })
-  return { signal: controller.signal, off, status: () => heard && statusOfSignal[heard] }
-}
-
-const noticeAfterMs = 1000
-
-// What this talk launched may be in use by others by now; it ends with their last turn.
-const closed = async (terminal: Terminal, state: State): Promise<void> => {
-  const notice = setTimeout(() => {
-    if (terminal.watched) terminal.say(terminal.dim('others still use what this talk launched; Ctrl-C ends it now'))
-  }, noticeAfterMs)
-  await state.close()
-  clearTimeout(notice)
 }
 
 const runsNot = async ({ registry }: State, name: string): Promise<E.Either<Failure, void>> => {
@@ -125,11 +105,4 @@ const askAndAnswer = async (
   })()
   line.end()
   return answer(terminal, reply.envelope, options)
-}
-
-const tellEvent = (terminal: Terminal, event: TalkEvent): void => {
-  if (event.kind === 'warning') warn(terminal, [event.sentence])
-  else if (!terminal.watched) return
-  else if (event.kind === 'launched') terminal.say(terminal.dim(`launched ${event.instances.join(', ')}`))
-  else if (event.kind === 'again') terminal.say(terminal.dim(oneLine(`trying again ${event.why}`)))
 }

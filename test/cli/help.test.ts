@@ -1,7 +1,7 @@
 import test from 'ava'
 import { errand, placeOf } from './errand.ts'
 
-const commands = ['up', 'talk', 'ps', 'budget', 'log', 'check', 'cancel', 'stop']
+const commands = ['up', 'talk', 'fan', 'chain', 'verify', 'ps', 'budget', 'log', 'check', 'cancel', 'stop']
 
 test('errand alone prints its help', async t => {
   const { status, stdout, stderr } = await errand(placeOf(t), [])
