@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Cost } from '../budget/budget.ts'
 import type { ThreadEnd, ThreadSession } from '../budget/threads.ts'
+import { sweepNow } from '../engine/reap.ts'
 import type { TurnReport } from '../engine/report.ts'
 import { failure } from '../protocol/failure.ts'
 import type { HeldTurn } from './hold.ts'
@@ -20,8 +21,10 @@ export const onThread = async (
 ): Promise<ThreadReport> => {
   const first = await run(resume)
   if (thread === undefined || resume === undefined) return first
-  if (first.strayed === true) return { ...first, lostThread: thread }
-  if (!isLost(first) || ended.aborted) return first
+  if (isLost(first) ? ended.aborted : first.strayed !== true) return first
+  if (!isLost(first)) return { ...first, lostThread: thread }
+  // What is left of the first one is looked for by the mark of the turn, which the second one carries too.
+  await sweepNow()
   const second = await run(undefined)
   return {
     ...second,
