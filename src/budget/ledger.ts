@@ -175,6 +175,8 @@ export interface TurnRecord {
   readonly engine: string
   readonly model?: string
   readonly session?: string
+  /** The conversation of its sender that it went on with. */
+  readonly thread?: string
   readonly state: 'waiting' | 'running' | 'ending' | 'done'
   readonly createdAtMs: number
   readonly startedAtMs?: number

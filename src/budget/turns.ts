@@ -41,7 +41,7 @@ export const turnTree = (store: Store, root: string): TE.TaskEither<Failure, rea
   store.read(sql => sql.all(turnRecordRow, `${select} WHERE root = ? ORDER BY number`, root))
 
 const select = `
-  SELECT turn, root, parent, instance, sender AS "from", depth, engine, model, session, state,
+  SELECT turn, root, parent, instance, sender AS "from", depth, engine, model, session, thread, state,
     createdAtMs, startedAtMs, endedAtMs, outcome, error, costMicroUsd, basis,
     CASE state WHEN 'done' THEN tokens ELSE seenTokens END AS tokens
   FROM turns`
@@ -62,6 +62,7 @@ const turnRecordRow: t.Decoder<unknown, TurnRecord> = t.intersection([
     parent: textColumn,
     model: textColumn,
     session: textColumn,
+    thread: textColumn,
     startedAtMs: countColumn,
     endedAtMs: countColumn,
     outcome: textColumn,

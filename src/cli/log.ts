@@ -1,15 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TurnRecord } from '../budget/ledger.ts'
-import { turnRecord, turnRecords, turnTree as turnsUnder } from '../budget/turns.ts'
+import { type RootState, rootState } from '../budget/roots.ts'
+import { turnRecord, turnRecords, turnTree } from '../budget/turns.ts'
 import type { State } from '../launch/state.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { showSpent } from '../protocol/money.ts'
 import { noTurn } from './no-turn.ts'
 import type { LogOptions } from './options.ts'
 import { refuse } from './refuse.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
-import { turnFacts, turnHeadings, turnJson, turnRow, turnTree } from './turn-words.ts'
+import { branchesOf, branchJson, branchOf, drawBranches, drawWork, spentOf, workJson } from './turn-tree.ts'
+import { showFacts, turnFacts, turnHeadings, turnJson, turnRow } from './turn-words.ts'
 import { withState } from './with-state.ts'
 
 /** Lists the turns, or shows one of them. */
@@ -40,16 +43,42 @@ const show = async (terminal: Terminal, { store, where }: State, id: string, opt
   const found = await turnRecord(store, where.now(), id)()
   if (E.isLeft(found)) return refuse(terminal, [found.left], options)
   const turn = found.right
-  if (turn === undefined) return refuse(terminal, [noTurn(id)], options)
-  if (options.text === true) return showText(terminal, turn, options)
-  const family = await turnsUnder(store, turn.root)()
+  // Work is known by the id of its root, which is no turn's.
+  const work = await rootState(store, turn?.root ?? id)()
+  if (E.isLeft(work)) return refuse(terminal, [work.left], options)
+  if (turn === undefined && (work.right === undefined || options.text === true))
+    return refuse(terminal, [noTurn(id)], options)
+  if (turn !== undefined && options.text === true) return showText(terminal, turn, options)
+  const family = await turnTree(store, turn?.root ?? work.right?.root ?? id)()
   if (E.isLeft(family)) return refuse(terminal, [family.left], options)
-  terminal.out(
-    options.json
-      ? JSON.stringify({ ...turnJson(turn), tree: turnTree(turn, family.right).map(({ turn }) => turnJson(turn)) })
-      : turnFacts(turn, family.right),
-  )
+  if (turn !== undefined) showTurn(terminal, turn, work.right, family.right, options)
+  else if (work.right !== undefined) showWork(terminal, work.right, family.right, options)
   return 0
+}
+
+const showTurn = (
+  terminal: Terminal,
+  turn: TurnRecord,
+  work: RootState | undefined,
+  family: readonly TurnRecord[],
+  { json }: LogOptions,
+): void => {
+  const branch = branchOf(turn, family)
+  if (json) {
+    terminal.out(JSON.stringify({ ...turnJson(turn), tree: branchJson(branch) }))
+    return
+  }
+  const facts = showFacts([
+    ...turnFacts(turn),
+    ['with all that it delegated', branch.below.length > 0 ? showSpent(branch.sumMicroUsd) : undefined],
+    ['work', work && `${spentOf(work)}; errand log ${work.root} shows it whole`],
+  ])
+  terminal.out([facts, ...(branch.below.length > 0 ? ['', ...drawBranches([branch])] : [])].join('\n'))
+}
+
+const showWork = (terminal: Terminal, work: RootState, family: readonly TurnRecord[], { json }: LogOptions): void => {
+  const branches = branchesOf(family)
+  terminal.out(json ? JSON.stringify(workJson(work, branches)) : drawWork(work, branches))
 }
 
 const showText = (terminal: Terminal, turn: TurnRecord, options: LogOptions): number => {

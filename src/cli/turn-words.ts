@@ -12,6 +12,8 @@ export const turnJson = (turn: TurnRecord) => ({
   depth: turn.depth,
   engine: turn.engine,
   model: turn.model ?? null,
+  session: turn.session ?? null,
+  thread: turn.thread ?? null,
   startedAt: momentJson(turn.startedAtMs),
   endedAt: momentJson(turn.endedAtMs),
   state: turn.state,
@@ -36,51 +38,34 @@ export const turnRow = (turn: TurnRecord): readonly string[] => [
   turn.outcome ?? turn.state,
 ]
 
-/** One turn, a fact on a line, and below it what it delegated; `family` are all turns of its root. */
-export const turnFacts = (turn: TurnRecord, family: readonly TurnRecord[]): string => {
-  const tree = turnTree(turn, family)
-  const facts: readonly (readonly [string, string | undefined])[] = [
-    ['turn', turn.turn],
-    ['instance', `${turn.instance} (${[turn.engine, turn.model].filter(Boolean).join(', ')})`],
-    ['from', `${turn.from}, depth ${turn.depth}`],
-    ['parent', turn.parent],
-    ['started', turn.startedAtMs === undefined ? 'not yet' : showMoment(turn.startedAtMs)],
-    ['took', tookOf(turn)],
-    ['outcome', turn.outcome ?? turn.state],
-    ['error', turn.error],
-    ['tokens', turn.tokens > 0 ? String(turn.tokens) : undefined],
-    ['session', turn.session],
-    ['cost', costOf(turn)],
-    ['with all that it delegated', tree.length > 1 ? showSpent(sumOf(tree)) : undefined],
-  ]
-  const told = facts.filter(([, fact]) => fact !== undefined).map(([name, fact]) => `${`${name}:`.padEnd(10)} ${fact}`)
-  const lines = tree.map(
-    ({ turn: each, level }) =>
-      `${'  '.repeat(level + 1)}${each.instance}  ${costOf(each)}  ${each.outcome ?? each.state}  ${each.turn}`,
-  )
-  return [...told, ...(tree.length > 1 ? ['', ...lines] : [])].join('\n')
-}
-
-/** A turn and everything below it, parents before their children. */
-export const turnTree = (
-  top: TurnRecord,
-  family: readonly TurnRecord[],
-  level = 0,
-): readonly { readonly turn: TurnRecord; readonly level: number }[] => [
-  { turn: top, level },
-  ...family
-    .filter(({ parent, turn }) => parent === top.turn && turn !== top.turn)
-    .flatMap(child => turnTree(child, family, level + 1)),
+/** One turn, a fact on a line. */
+export const turnFacts = (turn: TurnRecord): readonly (readonly [string, string | undefined])[] => [
+  ['turn', turn.turn],
+  ['instance', `${turn.instance} (${[turn.engine, turn.model].filter(Boolean).join(', ')})`],
+  ['from', `${turn.from}, depth ${turn.depth}`],
+  ['parent', turn.parent],
+  ['started', turn.startedAtMs === undefined ? 'not yet' : showMoment(turn.startedAtMs)],
+  ['took', tookOf(turn)],
+  ['outcome', turn.outcome ?? turn.state],
+  ['error', turn.error],
+  ['tokens', turn.tokens > 0 ? String(turn.tokens) : undefined],
+  ['session', turn.session],
+  ['thread', turn.thread],
+  ['cost', costOf(turn)],
 ]
 
-const sumOf = (tree: readonly { readonly turn: TurnRecord }[]): number =>
-  tree.reduce((sum, { turn }) => sum + (turn.costMicroUsd ?? 0), 0)
+/** Names and what they stand for, below each other. */
+export const showFacts = (facts: readonly (readonly [string, string | undefined])[]): string =>
+  facts
+    .filter(([, fact]) => fact !== undefined)
+    .map(([name, fact]) => `${`${name}:`.padEnd(10)} ${fact}`)
+    .join('\n')
 
-const tookOf = ({ startedAtMs, endedAtMs }: TurnRecord): string | undefined =>
+export const tookOf = ({ startedAtMs, endedAtMs }: TurnRecord): string | undefined =>
   startedAtMs === undefined || endedAtMs === undefined ? undefined : showSpan(endedAtMs - startedAtMs)
 
 // A question mark: nobody can tell, and so the hold was charged.
-const costOf = ({ costMicroUsd, basis }: TurnRecord): string =>
+export const costOf = ({ costMicroUsd, basis }: TurnRecord): string =>
   costMicroUsd === undefined ? '-' : showSpent(costMicroUsd) + (basis === 'unknown' ? '?' : '')
 
 const momentJson = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())

@@ -4,6 +4,7 @@ import { decode, leaf, sayMismatch } from '../protocol/decode.ts'
 import type { Envelope } from '../protocol/envelope.ts'
 import { isTurnCost, limitMicroUsd } from '../protocol/money.ts'
 import type { ProgressEvent } from '../protocol/progress.ts'
+import { isThreadName } from '../protocol/talk-request.ts'
 
 /** What every piece of work may be told. */
 export interface WorkOptions {
@@ -78,8 +79,6 @@ export type PromptMaker = (previous: string, answers: readonly string[]) => stri
 export const isWorkBudget = (usd: unknown): usd is number =>
   typeof usd === 'number' && usd > 0 && isTurnCost(limitMicroUsd(usd)) && limitMicroUsd(usd) > 0
 
-export const isWorkflowName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$/.test(name)
-
 export const workOptions = t.partial({
   budgetUsd: leaf('dollars, above 0 and at most 10,000', isWorkBudget),
   timeoutMs: leaf(
@@ -91,7 +90,7 @@ export const workOptions = t.partial({
   retry: leaf('a whole number, 0 or more', isCountFrom(0, Number.MAX_SAFE_INTEGER)),
   workflow: leaf(
     'a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes',
-    (value): value is string => typeof value === 'string' && isWorkflowName(value),
+    (value): value is string => typeof value === 'string' && isThreadName(value),
   ),
   fresh: leaf('true or false', (value): value is boolean => typeof value === 'boolean'),
   within: leaf(

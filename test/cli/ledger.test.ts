@@ -36,15 +36,75 @@ test('log lists the turns, newest first, and shows one with what it delegated', 
   t.regex(stdout, new RegExp(`^turn: +${parent.turn}$`, 'm'))
   t.regex(stdout, /^instance: +reviewer \(command, m1\)$/m)
   t.regex(stdout, /^with all that it delegated: \$0\.0300$/m)
-  t.regex(stdout, new RegExp(`^ +worker +\\$0\\.0200 +success +${child.turn}$`, 'm'))
+  t.regex(
+    stdout,
+    new RegExp(
+      `^└─ reviewer  \\$0\\.0100 \\(\\$0\\.0300 with what it delegated\\)  [\\d.]+s  success  ${parent.turn}$`,
+      'm',
+    ),
+  )
+  t.regex(stdout, new RegExp(`^   └─ worker  \\$0\\.0200  [\\d.]+s  success  ${child.turn}$`, 'm'))
   const shown = JSON.parse((await errand(place, ['log', parent.turn, '--json'])).stdout)
   t.deepEqual(
     shown.tree.map(({ turn }: { turn: string }) => turn),
     [parent.turn, child.turn],
   )
+  t.deepEqual(
+    shown.tree.map(({ treeCostUsd }: { treeCostUsd: number }) => treeCostUsd),
+    [0.03, 0.02],
+  )
+  t.deepEqual(Object.keys(shown.tree[0]).sort(), [
+    'basis',
+    'costUsd',
+    'depth',
+    'endedAt',
+    'engine',
+    'from',
+    'instance',
+    'model',
+    'outcome',
+    'parent',
+    'root',
+    'session',
+    'startedAt',
+    'state',
+    'thread',
+    'tokens',
+    'treeCostUsd',
+    'turn',
+  ])
   t.is((await errand(place, ['log', child.turn, '--text'])).stdout, 'hello\n')
   t.is(JSON.parse((await errand(place, ['log', child.turn, '--text', '--json'])).stdout).text.trimEnd(), 'hello')
   t.is((await errand(place, ['log', '--limit', '1'])).stdout.trimEnd().split('\n').length, 2)
+})
+
+test('log of a piece of work: all its branches under one head, with the budget of the whole', async t => {
+  const place = placeOf(t, instances)
+  const args = ['fan', 'hello', '--to', 'reviewer,worker', '--budget', '2', '--at-once', '1', '--json']
+  const { root } = JSON.parse((await errand(place, args)).stdout)
+  const { stdout } = await errand(place, ['log', root])
+  const lines = stdout.trimEnd().split('\n')
+  t.is(lines[0], `work ${root}  $0.0500 of $2.00`)
+  t.regex(
+    lines[1] ?? '',
+    /^├─ reviewer {2}\$0\.0100 \(\$0\.0300 with what it delegated\) {2}[\d.]+s {2}success {2}[0-9a-f]{16}$/,
+  )
+  t.regex(lines[2] ?? '', /^│ {2}└─ worker {2}\$0\.0200 {2}[\d.]+s {2}success {2}[0-9a-f]{16}$/)
+  t.regex(lines[3] ?? '', /^└─ worker {2}\$0\.0200 {2}[\d.]+s {2}success {2}[0-9a-f]{16}$/)
+  t.is(lines.length, 4)
+  const whole = JSON.parse((await errand(place, ['log', root.slice(0, 12), '--json'])).stdout)
+  t.like(whole, { root, budgetUsd: 2, costUsd: 0.05, heldUsd: 0 })
+  t.deepEqual(
+    whole.tree.map(({ instance, treeCostUsd }: { instance: string; treeCostUsd: number }) => [instance, treeCostUsd]),
+    [
+      ['reviewer', 0.03],
+      ['worker', 0.02],
+      ['worker', 0.02],
+    ],
+  )
+  const branch = await errand(place, ['log', whole.tree[2].turn])
+  t.true(branch.stdout.endsWith(`work:      $0.0500 of $2.00; errand log ${root} shows it whole\n`), branch.stdout)
+  t.is((await errand(place, ['log', root, '--text'])).status, 65)
 })
 
 test('a turn that nobody knows, or that has no answer', async t => {
