@@ -56,7 +56,7 @@ export const serveFake = (
   { fake, knobs, wish = {} }: Omit<Asked, 'body'>,
 ): Promise<Served> => bus.serve(name, { ...wish, settings: { cli: fakeCli(fake, knobs), ...wish.settings } })
 
-export const ask = ({ port }: Served, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> =>
+export const ask = ({ port }: Pick<Served, 'port'>, body: Readonly<Record<string, unknown>> = {}): Promise<Answer> =>
   send(port, { headers: jsonHeaders(), body: talkBody(body) })
 
 /** Asks, and holds the envelope and the ledger to what has to come of it. */

@@ -6,6 +6,7 @@ import { judge } from '../../src/engine/judge.ts'
 import { linesOf } from '../../src/engine/lines.ts'
 import { loadEngine } from '../../src/engine/load.ts'
 import { tail } from '../../src/engine/noise.ts'
+import type { TurnReport } from '../../src/engine/report.ts'
 import type { RunRequest } from '../../src/engine/run-request.ts'
 import type { Exit } from '../../src/engine/streams.ts'
 import { tallyOf } from '../../src/engine/tally.ts'
@@ -17,8 +18,11 @@ export interface Printed {
   readonly exit: Exit
 }
 
-/** What came of it: the answer, or the code and the sentence of a failure. */
-export type Judged = { readonly text: string } | { readonly code: string; readonly sentence: string }
+/** What came of it: the answer, or the code and the sentence of a failure; and what it cost. */
+export type Judged = { readonly report: TurnReport } & (
+  | { readonly text: string }
+  | { readonly code: string; readonly sentence: string }
+)
 
 /** Judges streams as a turn does, without a process: the same reading, counting and judging. */
 export const judgeOf = async (name: string): Promise<(printed: Printed) => Promise<Judged>> => {
@@ -40,10 +44,11 @@ export const judgeOf = async (name: string): Promise<(printed: Printed) => Promi
     await hearing.end()
     errorLines.end()
     const over = { request, engine, environment: {}, exit, tally, hearing, stderr: errors.text(), ending: leftAlone }
-    const { outcome } = judge(over)
+    const report = judge(over)
+    const { outcome } = report
     return E.isRight(outcome)
-      ? { text: outcome.right.text }
-      : { code: outcome.left.code, sentence: outcome.left.sentence }
+      ? { report, text: outcome.right.text }
+      : { report, code: outcome.left.code, sentence: outcome.left.sentence }
   }
 }
 
@@ -55,7 +60,8 @@ const requestOf = (engine: RunRequest['settings']['engine']): RunRequest => ({
   prompt: 'Say hi',
   turnFolder: '/none',
   allowance: {},
-  priceOf: () => 'unknown',
+  // Dollars per million tokens: 1 for input, 10 for output.
+  priceOf: ({ inputTokens, outputTokens }) => inputTokens + 10 * outputTokens,
   environment: {},
   turnEnvironment: { ERRAND_TURN: 'mark', ERRAND_REPORT: '/none' },
   cancel: new AbortController().signal,

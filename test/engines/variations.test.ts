@@ -57,10 +57,48 @@ for (const name of Object.keys(recordings)) {
         'text' in judged
           ? 'text' in expected && judged.text === expected.text
           : !('text' in expected) && (expected.code ?? judged.code) === judged.code
-      if (!isRight) wrong.push(`${variation.name}: ${JSON.stringify(judged)}, not ${JSON.stringify(expected)}`)
+      if (!isRight)
+        wrong.push(
+          `${variation.name}: ${JSON.stringify({ ...judged, report: undefined })}, not ${JSON.stringify(expected)}`,
+        )
     }
     t.deepEqual(wrong, [])
     t.log(`${variations.length} variations`)
     t.true(variations.length > 60)
+  })
+}
+
+const noNumbers = [
+  '-5',
+  '-1200',
+  '1e999',
+  '-1e999',
+  'NaN',
+  '"0.40"',
+  '"0,40"',
+  'null',
+  'true',
+  '[]',
+  '{}',
+  '0.5',
+  '123456789012.5',
+  '9007199254740993',
+]
+
+for (const name of Object.keys(recordings)) {
+  test(`${name}: numbers that are none never become money, and take no answer away`, async t => {
+    const { lines, text } = await recordOf(name)
+    const judge = await judgeOf(name)
+    const tokens =
+      /(?<="\w*(?:tokens|token_count|cost|costusd|input|output|cached|cacheread|cachewrite|total)\w*":)[\d.]+/gi
+    t.true(lines.some(line => tokens.test(line)) || name === 'copilot')
+    for (const number of noNumbers) {
+      const stdout = Buffer.from(lines.map(line => `${line.replaceAll(tokens, number)}\n`).join(''))
+      const judged = await judge({ stdout, exit: { exitCode: 0 } })
+      t.is('text' in judged ? judged.text : judged.sentence, text, number)
+      const { cost, tokens: counted } = judged.report
+      t.true(Number.isSafeInteger(cost.microUsd) && cost.microUsd >= 0 && cost.microUsd <= 10_000_000_000, number)
+      t.true(Number.isSafeInteger(counted) && counted >= 0, number)
+    }
   })
 }
