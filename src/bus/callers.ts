@@ -21,6 +21,8 @@ export interface Shared {
   readonly parent: string | undefined
   readonly turn: string
   readonly envelope: Promise<Envelope>
+  /** Aborts when it is ended since nobody waited for it any more. */
+  readonly allGone: AbortSignal
   /** One more waits for it. */
   readonly join: Callers['join']
 }

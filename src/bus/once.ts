@@ -38,6 +38,13 @@ export const once =
     if (running !== undefined && running.bodyDigest !== bodyDigest) return refuse(otherBody(key))
     // Whoever waits for a talk of another turn is seen by nobody who looks for circles.
     if (running !== undefined && running.parent !== parent) return refuse(runsElsewhere(running.turn), running.turn)
+    // That one is about to end, and whoever comes now has not given up.
+    if (running?.allGone.aborted === true) {
+      return async () => {
+        await running.envelope.catch(() => undefined)
+        return once(bus, { keys, hungUp, tell }, answering)(talk)()
+      }
+    }
     if (running !== undefined) {
       running.join({ hungUp, tell })
       return async () => forCaller(await running.envelope, facts())
@@ -47,7 +54,8 @@ export const once =
     const turn = newTurn()
     const all = { hungUp: callers.allGone, tell: callers.tell }
     const envelope = claimed(bus, { talk, key, bodyDigest, turn }, all, answering)
-    bus.shared.set(name, { bodyDigest, parent, turn: turn.turn, envelope, join: callers.join })
+    const { allGone, join } = callers
+    bus.shared.set(name, { bodyDigest, parent, turn: turn.turn, envelope, allGone, join })
     return () =>
       envelope.finally(() => {
         callers.end()
