@@ -2,7 +2,7 @@
 // Those two, in the versions that their engines were checked against, without what takes them half a minute or more.
 export default {
   extensions: ['ts'],
-  files: ['test-engines/claude.test.ts', 'test-engines/codex.test.ts'],
+  files: ['test-engines/claude.test.ts', 'test-engines/codex.test.ts', 'test-engines/delegating.test.ts'],
   environmentVariables: { ERRAND_DRIFT: 'short' },
   workerThreads: false,
   concurrency: 1,

@@ -49,6 +49,16 @@ export const writeFile =
     return { usage, toolCalls: [call(tools, [...writers(path()), ...shells], `echo written > '${path()}'`)] }
   }
 
+/** Asks another agent first, by the tool for that, and answers with what that said. */
+export const delegate: Answer = ({ messages, tools }) => {
+  const last = messages.at(-1)
+  if (last?.role === 'tool') return { usage, content: `the other one said: ${textOf(last)}` }
+  const names = (tools ?? []).map(tool => tool.function.name)
+  const name = names.find(one => /errand.*delegate$/.test(one))
+  if (name === undefined) return { usage, content: `no way to ask anybody: ${names.join(', ')}` }
+  return { usage, toolCalls: [{ name, arguments: JSON.stringify({ name: 'worker', prompt: 'Say hi <<BETA>>' }) }] }
+}
+
 /** Asks for one command after the other, dearly, and gives up at last. */
 export const neverReady: Answer = ({ messages, tools }) => {
   const done = messages.filter(({ role }) => role === 'tool').length

@@ -1,17 +1,19 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { LLMock } from '@copilotkit/aimock'
-import { type Answer, echo, neverReady, runTool, writeFile } from './answers.ts'
+import { type Answer, delegate, echo, neverReady, runTool, writeFile } from './answers.ts'
 import { apiOf } from './apis.ts'
 import { beginAnswer } from './begun-answer.ts'
+import { flattened, unflattened } from './namespaces.ts'
 import { isRefusal, type Refusal, refuse } from './refusals.ts'
 
 /**
  * `ok`: answers with what it was asked, for 1200 and 34 tokens. `tool`: asks for one shell command first. `write`: asks for a
- * file to be written. `dear`: asks for commands again and again, for 100,000 tokens each. `stalls`: begins an answer and never
- * ends it. The refusals: see there.
+ * file to be written. `delegates`: asks another agent first. `dear`: asks for commands again and again, for 100,000 tokens
+ * each. `stalls`: begins an answer and never ends it. The refusals: see there.
  */
-export type Mode = 'ok' | 'tool' | 'write' | 'dear' | 'stalls' | Refusal
+export type Mode = 'ok' | 'tool' | 'write' | 'delegates' | 'dear' | 'stalls' | Refusal
 
 /** A model's API on loopback, as all providers speak it. */
 export interface Model {
@@ -39,6 +41,7 @@ export const startModel = async (first: Wishes): Promise<Model> => {
     ok: await mock(echo),
     tool: await mock(runTool(() => wishes.command)),
     write: await mock(writeFile(() => wishes.path)),
+    delegates: await mock(delegate),
     dear: await mock(neverReady),
   }
   const urlOf = (mode: string): string => (isAnswering(mode) ? mocks[mode] : mocks.ok).url
@@ -59,7 +62,9 @@ export const startModel = async (first: Wishes): Promise<Model> => {
       hasBegun = true
       return begin()
     }
-    forward(urlOf(mode), rest, Buffer.concat(chunks), incoming, outgoing)
+    const body = Buffer.concat(chunks)
+    if (api !== 'responses') return forward(urlOf(mode), rest, body, incoming, outgoing)
+    forward(urlOf(mode), rest, flattened(body), incoming, outgoing, unflattened)
   }
 
   const server = createServer((incoming, outgoing) => void serve(incoming, outgoing).catch(() => outgoing.destroy()))
@@ -83,8 +88,8 @@ export const startModel = async (first: Wishes): Promise<Model> => {
 
 export const isMode = (name: string): name is Mode => isAnswering(name) || name === 'stalls' || isRefusal(name)
 
-const isAnswering = (mode: string): mode is 'ok' | 'tool' | 'write' | 'dear' =>
-  ['ok', 'tool', 'write', 'dear'].includes(mode)
+const isAnswering = (mode: string): mode is 'ok' | 'tool' | 'write' | 'delegates' | 'dear' =>
+  ['ok', 'tool', 'write', 'delegates', 'dear'].includes(mode)
 
 const mock = async (answer: Answer): Promise<LLMock> => {
   const llm = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 200, logLevel: 'silent' })
@@ -99,12 +104,18 @@ const forward = (
   body: Buffer,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  rewritten?: (answer: Buffer) => Buffer,
 ): void => {
   const { host: _host, 'accept-encoding': _encoding, 'transfer-encoding': _transfer, ...headers } = incoming.headers
   const onward = request(`${base}${path}`, { method: 'POST', headers: { ...headers, 'content-length': body.length } })
   onward.on('response', back => {
-    outgoing.writeHead(back.statusCode ?? 502, back.headers)
-    back.pipe(outgoing)
+    const { 'content-length': _length, ...headers } = back.headers
+    outgoing.writeHead(back.statusCode ?? 502, rewritten === undefined ? back.headers : headers)
+    if (rewritten === undefined) return void back.pipe(outgoing)
+    void buffer(back).then(
+      answer => outgoing.end(rewritten(answer)),
+      () => outgoing.destroy(),
+    )
   })
   onward.on('error', () => outgoing.destroy())
   onward.end(body)

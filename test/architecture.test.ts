@@ -83,6 +83,8 @@ test('one place spawns, one folder serves, one folder opens the store', t => {
   )
   for (const file of importers(/^(koa|@koa\/router|node:http)$/)) t.regex(file, /^src\/(bus|client)\//)
   for (const file of importers(/^(koa|@koa\/router)$/)) t.regex(file, /^src\/bus\//)
+  for (const file of importers(/^@modelcontextprotocol\//)) t.regex(file, /^src\/mcp\//)
+  t.deepEqual(importers(/\bmcp\/serve\.ts$/), ['src/cli/mcp.ts'])
   for (const file of importers(/^node:sqlite$/)) t.regex(file, /^src\/store\//)
 })
 
