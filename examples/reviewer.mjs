@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// A reviewer: has the worker survey what the request is about, from inside its own turn, then judges what was found.
+// A reviewer: has the worker survey what the request is about, from inside its own turn, then judges what was found. Where
+// the request brings a survey along, that one is judged; whoever makes it the judge gets a verdict as JSON.
 // The request comes on stdin, the answer goes to stdout, what it cost goes to the file that ERRAND_REPORT names.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -27,9 +28,9 @@ const verdicts = {
 
 const main = () => {
   const request = fs.readFileSync(0, 'utf8')
-  const answer = ask('worker', request)
+  const answer = /^Surveyed \d+ files/m.test(request) ? request : ask('worker', request)
   report(usdPerReview + (usdPerKilobyte * Buffer.byteLength(answer)) / 1024)
-  console.log(review(answer))
+  console.log(/^You are the judge\b/.test(request) ? verdict(answer) : review(answer))
 }
 
 /** One errand: who asks and how deep this is, `errand` knows from the turn that it runs in. */
@@ -46,13 +47,30 @@ const ask = (instance, prompt) => {
   process.exit(1)
 }
 
-const review = answer => {
-  const lines = answer.split('\n')
-  const findings = lines.flatMap(line => {
+const findingsIn = answer =>
+  answer.split('\n').flatMap(line => {
     const [, name, number, kind, text] = /^(.+?):(\d+): ([a-z]+): ?(.*)$/.exec(line) ?? []
     return name !== undefined && verdicts[kind]?.[2](name) ? [{ name, number, kind, text }] : []
   })
-  const facts = lines.filter(line => /^(Surveyed|Longest)/.test(line)).map(line => `  ${line}`)
+
+/** What a judge is asked for. */
+const verdict = answer => {
+  const findings = findingsIn(answer)
+  const left = findings.filter(({ kind }) => verdicts[kind][0] === 'must fix')
+  const places = left.map(({ name, number, kind }) => `${name}:${number} (${kind})`).join(', ')
+  return JSON.stringify(
+    left.length > 0
+      ? { verdict: 'fail', reason: `Must be fixed first: ${places}.` }
+      : { verdict: 'pass', reason: `Nothing that must be fixed is left among ${findings.length} findings.` },
+  )
+}
+
+const review = answer => {
+  const findings = findingsIn(answer)
+  const facts = answer
+    .split('\n')
+    .filter(line => /^(Surveyed|Longest)/.test(line))
+    .map(line => `  ${line}`)
   const sections = Object.keys(verdicts).flatMap(kind =>
     section(
       kind,
