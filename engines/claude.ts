@@ -173,14 +173,14 @@ const denial = (refused: JsonView): readonly EngineEvent[] => {
   return /^(?:Write|Edit|MultiEdit|NotebookEdit)$/.test(tool) ? [{ kind: 'denied', what }] : []
 }
 
-// `is_error` decides, never `subtype`: that says "success" around API errors.
+// `subtype` says "success" around API errors, and alone tells of a limit that was reached: either makes it a failure.
 const end = (record: JsonView): EngineEvent => {
-  const answer = record.at('result').json
-  if (typeof answer === 'string' && !record.flag('is_error')) return { kind: 'result', ok: true, text: answer }
-  const subtype = record.text('subtype')
+  const [answer, subtype] = [record.at('result').json, record.text('subtype')]
+  const isError = record.flag('is_error') || subtype.startsWith('error')
+  if (typeof answer === 'string' && !isError) return { kind: 'result', ok: true, text: answer }
   const errors = record.list('errors').flatMap(one => one.text() || [])
   const type = subtype.startsWith('error') ? subtype : record.text('api_error_type')
-  const error = record.text('result') || errors.join('; ') || subtype
+  const error = record.text('result') || errors.join('; ') || (isError ? subtype : '')
   return { kind: 'result', ok: false, error, type, status: record.number('api_error_status') }
 }
 

@@ -182,7 +182,7 @@ const denial = (one: JsonView): readonly EngineEvent[] => {
 }
 
 const end = (record: JsonView): EngineEvent =>
-  record.flag('is_error')
+  record.flag('is_error') || record.text('subtype').startsWith('error')
     ? failed(record.text('error', 'message') || record.text('result') || record.text('subtype'))
     : { kind: 'result', ok: true, text: record.text('result') }
 

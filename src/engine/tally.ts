@@ -62,6 +62,9 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resum
         seen.retry = event
         break
       case 'result':
+        // An end without a word does not undo the failure before it.
+        if (event.ok && event.text === '' && seen.lastText === '' && seen.result?.ok === false) break
+        if (!event.ok) seen.lastText = ''
         seen.result = event
         break
       case 'asked':
