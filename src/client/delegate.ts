@@ -1,9 +1,7 @@
-import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
 import { addedCapabilities, capabilities, protocolVersion } from '../protocol/version.ts'
 import { ask } from './ask.ts'
-import { askToCancel } from './cancel.ts'
 import type { WireEvent } from './event-reader.ts'
 import { type Reply, replyOf } from './reply.ts'
 import { type Credentials, portOf, type Target } from './target.ts'
@@ -63,11 +61,9 @@ export const delegate =
       },
       target.name,
     )()
-    // To a bus, one that hangs up with a key may come back. This one will not.
-    const gaveUp = E.isLeft(received) && /^(?:timeout|cancelled)$/.test(received.left.why.code)
-    if (gaveUp && turn !== undefined) await askToCancel(target, turn, credentials, now)()
     const asked = { fromInstance: target.name, durationMs: now() - startedAtMs, keyed: key !== undefined }
-    return replyOf(received, asked, now())
+    const reply = replyOf(received, asked, now())
+    return turn === undefined ? reply : { ...reply, turn }
   }
 
 const bodyOf = ({ fromInstance, prompt, depth, thread, root }: Talk, added: readonly string[]): object => ({

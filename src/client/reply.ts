@@ -16,6 +16,8 @@ export interface Reply {
   readonly repeatable: boolean
   /** Nothing ran: nobody listened, or who did was about to stop. Another look into the registry may find the instance. */
   readonly gone: boolean
+  /** The turn that it became, where it has a key and that was told; it may go on although its answer was lost. */
+  readonly turn?: string
 }
 
 /** Who was asked, and how long ago. */

@@ -4,6 +4,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { askToCancel } from '../client/cancel.ts'
 import { delegate, type Talk } from '../client/delegate.ts'
 import { type Reply, refusedReply } from '../client/reply.ts'
 import { retry } from '../client/retry.ts'
@@ -13,9 +14,7 @@ import { reachOf } from '../config/reach.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { ProgressEvent } from '../protocol/progress.ts'
 import { refuseEarly } from './early.ts'
-import type { Hosted } from './hosted.ts'
-import type { LaunchOptions } from './launch.ts'
-import { nothingToLaunch } from './nothing-to-launch.ts'
+import { endOf, launchLazily } from './launch-lazily.ts'
 import { resolve } from './resolve.ts'
 import { type Speaker, speakerOf } from './speaker.ts'
 import type { State } from './state.ts'
@@ -59,7 +58,6 @@ export type TalkEvent =
 const mostMoves = 5
 /** How long a caller that cannot launch waits for a name to appear: another host may be about to take it over. */
 const absentMs = 1500
-const givenUpGraceMs = 500
 
 /**
  * The whole of `errand talk`: early refusals, launching what does not run, delegating, and trying again where that cannot
@@ -82,9 +80,10 @@ export const talkWith =
     const key = ask.idempotencyKey ?? ((ask.retry ?? 0) > 0 ? randomUUID() : undefined)
     const keyed = key === undefined ? ask : { ...ask, idempotencyKey: key }
     // Inside a turn nothing is ever launched.
-    const attempt = () =>
-      deliver(state, keyed, speaker.right, limits, state.inside === undefined ? launcher : undefined)
-    return retry(attempt, ask.retry ?? 0, {
+    const mayLaunch = state.inside === undefined ? launcher : undefined
+    let begun: Begun | undefined
+    const attempt = () => deliver(state, keyed, speaker.right, limits, mayLaunch, one => (begun = one))
+    const reply = await retry(attempt, ask.retry ?? 0, {
       signal: limits.signal,
       random: Math.random,
       pause: async (ms, { envelope }) => {
@@ -93,7 +92,23 @@ export const talkWith =
         await sleep(ms, undefined, { signal: limits.signal }).catch(() => undefined)
       },
     })()
+    // To a bus, one that hangs up with a key may come back. This one will not.
+    if (begun !== undefined && gaveUp(reply, limits))
+      await askToCancel(begun.target, begun.turn, speaker.right, state.where.now)()
+    return reply
   }
+
+/** The turn that a talk with a key became. */
+interface Begun {
+  readonly target: Target
+  readonly turn: string
+}
+
+// An answer of the bus names its turn, which is over then.
+const gaveUp = ({ envelope }: Reply, { signal }: TalkLimits): boolean =>
+  !envelope.success &&
+  envelope.ext?.turn === undefined &&
+  (signal.aborted || envelope.errorCode === 'timeout' || envelope.errorCode === 'cancelled')
 
 /** Finds the target, launched where that is allowed, and sends; anew when the target went away before it took the talk. */
 const deliver = async (
@@ -102,6 +117,7 @@ const deliver = async (
   speaker: Speaker,
   limits: TalkLimits,
   launcher: Launcher | undefined,
+  began: (begun: Begun) => void,
 ): Promise<Reply> => {
   let except: string | undefined
   let last: Reply | undefined
@@ -119,6 +135,7 @@ const deliver = async (
       return last ?? { ...refusedReply(target.left.why, ask.name), repeatable: true }
     }
     const reply = await send(state, ask, speaker, target.right, limits)
+    if (reply.turn !== undefined) began({ target: target.right, turn: reply.turn })
     if (!reply.gone || !mayMove) return reply
     last = reply
     except = target.right.url
@@ -139,22 +156,6 @@ export const launcherFor = (
       state.onClose.push(() => endOf(hosted, ask.signal))
       for (const sentence of hosted.warnings) ask.onEvent?.({ kind: 'warning', sentence })
       ask.onEvent?.({ kind: 'launched', instances: hosted.instances.map(({ name }) => name) })
-    }),
-  )
-
-// What hosts instances is large: a talk to one that runs does not load it.
-const launchLazily = (
-  state: State,
-  names: readonly string[],
-  options: LaunchOptions,
-): TE.TaskEither<Mistakes, Hosted | undefined> =>
-  pipe(
-    nothingToLaunch(state, names),
-    TE.mapLeft((why): Mistakes => [why]),
-    TE.chain(nothing => async () => {
-      if (nothing) return E.right(undefined)
-      const { launchMissing } = await import('./launch.ts')
-      return launchMissing(state, names, options)()
     }),
   )
 
@@ -183,15 +184,6 @@ const talkOf = ({ prompt, thread, root }: Ask, { fromInstance, depth }: Speaker)
   ...(thread === undefined ? {} : { thread }),
   ...(root === undefined ? {} : { root }),
 })
-
-/** Others may use what this talk launched, and are let finish; a person who gave up does not wait for them. */
-const endOf = async (hosted: Hosted, signal: AbortSignal | undefined): Promise<void> => {
-  const givenUp = new Promise<'given up'>(resolve => {
-    if (signal?.aborted) resolve('given up')
-    signal?.addEventListener('abort', () => resolve('given up'), { once: true })
-  })
-  if ((await Promise.race([givenUp, hosted.stopWhenIdle()])) === 'given up') await hosted.stop(givenUpGraceMs)
-}
 
 export const asOne = (mistakes: Mistakes): Failure => {
   const [first = failure('internal_error', 'The launch failed.'), ...others] = mistakes
