@@ -67,12 +67,12 @@ export const serve =
       idle: () => untilIdle(bus),
       stop: async (graceMs, latecomersMs = 0) => {
         await Promise.all([stopTalks(bus, graceMs), pause(latecomersMs)])
+        await acceptedAll()
         await close(server)
       },
       handOver: async latecomersMs => {
         await pause(latecomersMs)
-        // Right after the sockets that wait were accepted: one that is not is reset, and cannot tell whether it was heard.
-        await endOfPoll()
+        await acceptedAll()
         server.close()
         bus.stopping = true
         await untilIdle(bus)
@@ -146,6 +146,10 @@ const listen = (server: Server, { name, port }: Instance): Promise<E.Either<Fail
       if (typeof address === 'object' && address !== null) resolve(E.right(address))
     })
   })
+
+// A socket that waits to be accepted when the port closes is reset, and cannot tell whether it was heard: so right after
+// those that wait were.
+const acceptedAll = (): Promise<void> => endOfPoll()
 
 const close = (server: Server): Promise<void> =>
   new Promise(resolve => {

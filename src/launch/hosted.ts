@@ -61,6 +61,7 @@ export const host = (
       pipe(
         hosting.add(loaded, options.relief),
         TE.orElse(failed => async () => {
+          await options.relief?.giveBack()
           await hosting.leave()
           return E.left(failed)
         }),

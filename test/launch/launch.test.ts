@@ -103,7 +103,9 @@ test('a name that nobody defines, and one that runs already', async t => {
   )
   const hosted = await right(launchHere(state, { only: ['worker'] }))
   const told = sentences(await left(launchHere(state, {})))
-  t.deepEqual(told, [`worker already runs in process ${process.pid}. Use it as it is, take its place (errand up --take-over worker), or end it (errand stop worker).`])
+  t.deepEqual(told, [
+    `worker already runs in process ${process.pid}. Use it as it is, take its place (errand up --take-over worker), or end it (errand stop worker).`,
+  ])
   t.deepEqual(
     (await right(state.registry.list())).map(({ name }) => name),
     ['worker'],

@@ -9,6 +9,7 @@ import { recover } from '../../src/launch/recover.ts'
 import type { Owner } from '../../src/launch/registry.ts'
 import type { State } from '../../src/launch/state.ts'
 import { stopInstances } from '../../src/launch/stop.ts'
+import { takeOver } from '../../src/launch/take-over.ts'
 import { talk, talkWith } from '../../src/launch/talk.ts'
 import { identify, thisProcess } from '../../src/process/identity.ts'
 import type { ProcessId } from '../../src/process/process-id.ts'
@@ -80,6 +81,37 @@ test('REG-09: of another pid namespace nobody here can judge: not talked to, not
   t.deepEqual((await right(stopInstances(state, [], 100))).forgotten, [])
   t.deepEqual((await right(stopInstances(state, ['worker'], 100))).forgotten, ['worker'])
   t.deepEqual(await right(state.registry.list()), [])
+})
+
+test('a host that does not give its port free keeps the name; the sentence says what ends it', async t => {
+  const stub = await httpStub(json(200, success('still here')))
+  t.teardown(stub.close)
+  const state = await (await makeWorld(t)).state({ instances: { worker: scripted(echo, { port: stub.port }) } })
+  const child = await stranger(t)
+  const owner = await enter(state, identify(child.pid ?? 0), stub.url)
+  const [refused] = await left(takeOver(state, { portFreeMs: 100 }))
+  t.is(
+    refused?.sentence,
+    `Process ${child.pid} has not given port ${stub.port} of worker free within 0.1 s, so it keeps it. ` +
+      `If it is stuck, end it (kill -9 ${child.pid}) and try again: what it leaves open is settled then.`,
+  )
+  t.like((await right(state.registry.list()))[0], { name: 'worker', owner: owner.owner, url: stub.url })
+  t.is((await talk(state, { name: 'worker', prompt: 'hi' })()).envelope.text, 'still here')
+})
+
+test('what cannot be launched is not taken over', async t => {
+  const state = await (await makeWorld(t)).state({ instances: { worker: { engine: './no-such.ts' } } })
+  const owner = await enter(state, thisProcess())
+  t.true((await left(takeOver(state, {}))).length > 0)
+  t.is((await right(state.registry.list()))[0]?.owner, owner.owner)
+})
+
+test('REG-09: of another pid namespace nothing is taken over', async t => {
+  const state = await (await makeWorld(t)).state(budgets)
+  const owner = await enter(state, { ...thisProcess(), pidNamespace: 'pid:[1]' })
+  const [refused] = await left(takeOver(state, {}))
+  t.regex(refused?.sentence ?? '', /another container or pid namespace/)
+  t.is((await right(state.registry.list()))[0]?.owner, owner.owner)
 })
 
 test('a claim is all or nothing, and names who stands in the way', async t => {
