@@ -56,7 +56,7 @@ const opencode: Engine = {
         // Its own words to the model, after it has shortened the context.
         return part.flag('synthetic')
           ? [{ kind: 'tool', name: 'compaction' }]
-          : [{ kind: 'text', text: part.text('text') }]
+          : [{ kind: 'text', text: part.text('text'), message: part.text('messageID') }]
       case 'tool_use':
         return tool(part)
       case 'step_finish':

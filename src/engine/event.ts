@@ -26,8 +26,11 @@ export interface Usage {
 export type EngineEvent =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'model'; readonly model: string }
-  /** Something that was said: a whole message, or with `delta` a piece that goes on with the one before. */
-  | { readonly kind: 'text'; readonly text: string; readonly delta?: boolean }
+  /**
+   * Something that was said: a whole message, or with `delta` a piece that goes on with the one before. Where a CLI tells a
+   * message part by part, those of one `message` are one answer.
+   */
+  | { readonly kind: 'text'; readonly text: string; readonly delta?: boolean; readonly message?: string }
   | {
       readonly kind: 'usage'
       readonly scope: 'step' | 'turn' | 'session'

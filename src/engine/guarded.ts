@@ -96,7 +96,7 @@ const isEvent = (value: unknown): value is EngineEvent => {
     case 'model':
       return isText(value['model'])
     case 'text':
-      return isText(value['text']) && isAbsentOr(isFlag, value['delta'])
+      return isText(value['text']) && isAbsentOr(isFlag, value['delta']) && isAbsentOr(isText, value['message'])
     case 'tool':
       return isText(value['name'])
     case 'denied':

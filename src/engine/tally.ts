@@ -36,6 +36,13 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resum
   const cost = scopes()
   const asked = new Set<string>()
   let worked = false
+  let lastMessage: string | undefined
+
+  /** What was said already of the same message. */
+  const before = ({ delta, message }: Extract<EngineEvent, { kind: 'text' }>): string => {
+    if (delta === true) return seen.lastText
+    return seen.lastText !== '' && message && message === lastMessage ? `${seen.lastText}\n\n` : ''
+  }
 
   const add = (event: EngineEvent, source = ''): void => {
     switch (event.kind) {
@@ -49,7 +56,8 @@ export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resum
         if (event.text === '') break
         worked = true
         text.add(event.text, event.delta === true)
-        seen.lastText = event.delta === true ? seen.lastText + event.text : event.text
+        seen.lastText = `${before(event)}${event.text}`
+        lastMessage = event.message
         break
       case 'tool':
         worked = true

@@ -10,7 +10,7 @@ const codexSays = (text: string) => ({ type: 'item.completed', item: { type: 'ag
 const copilotSays = (content: string) => ({ type: 'assistant.message', data: { content } })
 const copilotError = { type: 'session.error', data: { errorType: 'authentication', message: 'The token was refused.' } }
 const geminiSays = (content: string) => ({ type: 'message', role: 'assistant', content, delta: true })
-const opencodeSays = (text: string) => ({ type: 'text', part: { text } })
+const opencodeSays = (text: string, messageID = '') => ({ type: 'text', part: { text, messageID } })
 const opencodeError = { type: 'error', error: { name: 'APIError', data: { message: 'Overloaded', statusCode: 529 } } }
 const opencodeStops = { type: 'step_finish', part: { reason: 'stop', cost: 0.1, tokens: {} } }
 const piEnds = (stopReason: string, text: string, errorMessage = '') => ({
@@ -178,6 +178,12 @@ const rows: readonly (readonly [
     [opencodeSays('half'), { type: 'step_finish', part: { reason: 'other' } }],
     '',
     'engine_cli',
+  ],
+  [
+    'an answer in two parts',
+    'opencode',
+    [opencodeSays('It is', 'm'), opencodeSays('fine.', 'm'), opencodeStops],
+    'It is\n\nfine.',
   ],
   ['a stop without a word', 'opencode', [opencodeStops], '', 'engine_cli'],
 

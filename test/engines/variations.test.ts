@@ -32,13 +32,13 @@ const recordOf = async (name: string): Promise<Recording> => {
   const events = lines.map(line => engine.right.decode(viewOf(JSON.parse(line))))
   const endAt = events.findLastIndex(all => all.some(event => event.kind === 'result'))
   const answerAt = events.findLastIndex(all => all.some(event => event.kind === 'text' && event.text !== ''))
-  const [said] = (events[answerAt] ?? []).flatMap(event => (event.kind === 'text' ? event.text : []))
   const mayGoOn = (events[endAt] ?? []).some(event => event.kind === 'result' && event.mayGoOn === true)
-  const inPieces = (events[answerAt] ?? []).some(event => event.kind === 'text' && event.delta === true)
+  const [piece] = (events[answerAt] ?? []).flatMap(event => (event.kind === 'text' ? event : []))
+  const between = piece?.delta === true ? '' : piece?.message ? '\n\n' : undefined
   return {
-    ...{ lines, endAt, answerAt, mayGoOn, inPieces, code },
-    text: said ?? '',
-    stderr: read(name, `${succeeded}.stderr`),
+    ...{ lines, endAt, answerAt, mayGoOn, code },
+    ...(between === undefined ? {} : { between }),
+    text: piece?.text ?? '',
     failed: linesOf(failed),
   }
 }

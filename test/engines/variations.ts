@@ -8,12 +8,10 @@ export interface Recording {
   readonly answerAt: number
   readonly endAt: number
   readonly text: string
-  /** What the CLI printed on stderr meanwhile. */
-  readonly stderr: string
   /** The end counts only where the CLI ended without a signal. */
   readonly mayGoOn: boolean
-  /** The answer comes in pieces. */
-  readonly inPieces: boolean
+  /** What stands between two pieces of an answer; absent, what is said is a whole. */
+  readonly between?: string
   /** Of a turn that failed in a structured way. */
   readonly failed: readonly string[]
   readonly code: string
@@ -194,7 +192,7 @@ const words = (recording: Recording): readonly Variation[] => {
 
 /** The record with the answer is damaged: then there is the text of the result, or none; never what was said before it. */
 const damages = (recording: Recording): readonly Variation[] => {
-  const { lines, answerAt, endAt, text, inPieces } = recording
+  const { lines, answerAt, endAt, text, between } = recording
   const first = 'First I look.'
   const answer = lines[answerAt] ?? ''
   const at = answer.indexOf(text.slice(0, 10)) + 5
@@ -227,7 +225,11 @@ const damages = (recording: Recording): readonly Variation[] => {
       name: 'a byte that is no text inside the answer',
       stdout: put(Buffer.of(0xff)),
       exit: clean,
-      expected: { text: repeats ? text : `${inPieces ? first : ''}${text.slice(0, 5)}\ufffd${text.slice(5)}` },
+      expected: {
+        text: repeats
+          ? text
+          : `${between === undefined ? '' : `${first}${between}`}${text.slice(0, 5)}\ufffd${text.slice(5)}`,
+      },
     },
   ]
 }
