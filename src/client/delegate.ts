@@ -1,6 +1,6 @@
 import type * as T from 'fp-ts/lib/Task.js'
 import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
-import { addedCapabilities, capabilities, protocolVersion } from '../protocol/version.ts'
+import { capabilities, protocolVersion } from '../protocol/version.ts'
 import { ask } from './ask.ts'
 import type { WireEvent } from './event-reader.ts'
 import { type Reply, replyOf } from './reply.ts'
@@ -50,7 +50,7 @@ export const delegate =
       {
         port: portOf(target),
         path: '/api/talk',
-        body: JSON.stringify(bodyOf(talk, listener === undefined ? [] : addedCapabilities)),
+        body: JSON.stringify(bodyOf(talk)),
         responseLimitBytes: options.responseLimitBytes ?? defaultResponseLimitBytes,
         ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
         ...(credentials.bearer === undefined ? {} : { bearer: credentials.bearer }),
@@ -66,12 +66,13 @@ export const delegate =
     return turn === undefined ? reply : { ...reply, turn }
   }
 
-const bodyOf = ({ fromInstance, prompt, depth, thread, root }: Talk, added: readonly string[]): object => ({
+const bodyOf = ({ fromInstance, prompt, depth, thread, root }: Talk): object => ({
   fromInstance,
   prompt,
   depth: depth + 1,
   protocolVersion,
-  capabilities: [...capabilities, ...added],
+  // A strict old peer refuses any other; who follows a talk says so in `Accept`.
+  capabilities,
   ...(thread === undefined && root === undefined ? {} : { ext: { thread, root } }),
 })
 

@@ -57,11 +57,7 @@ test('events are told in their order, and the envelope is the answer', async t =
     { kind: 'retry', status: 529, id: 7 },
   ])
   t.is(request?.headers.accept, 'text/event-stream, application/json')
-  t.deepEqual(JSON.parse(request?.body ?? '').capabilities, [
-    'structured-errors',
-    'retryable-errors',
-    'progress-events',
-  ])
+  t.deepEqual(JSON.parse(request?.body ?? '').capabilities, ['structured-errors', 'retryable-errors'])
 })
 
 test('what a newer or a careless peer tells is passed over', async t => {

@@ -229,7 +229,7 @@ test('a script follows its talk, and what its listener throws is its own', async
     '2 started ',
     'thrown mine',
     '3 text HELLO',
-    'HELLO structured-errors retryable-errors progress-events',
+    'HELLO structured-errors retryable-errors',
     'The talk cannot be sent: options.onProgress must be a function, not "no function".',
   ])
 })
