@@ -16,7 +16,7 @@ const prepared = {
   settle: db.prepare(`UPDATE turns SET state = 'done', costMicroUsd = 3, basis = 'reported', outcome = 'success',
      endedAtMs = 3 WHERE turn = ?`),
   charge: db.prepare(`UPDATE balances SET spentMicroUsd = spentMicroUsd + 3, heldMicroUsd = heldMicroUsd - 5,
-     heldTurns = heldTurns - 1, turns = turns + 1 WHERE scope = 'worker'`),
+     heldTurns = heldTurns - 1, turns = turns + 1 WHERE scope = 'worker' AND window = 'total'`),
   answer: db.prepare(`INSERT INTO answers VALUES (?, 'pong', 3)`),
   credit: db.prepare(
     `INSERT INTO credits (scope, window, kind, microUsd, createdAtMs) VALUES ('worker', 'total', 'add', 7, 4)`,
