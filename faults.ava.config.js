@@ -4,6 +4,7 @@ export default {
   extensions: ['ts'],
   files: ['test-faults/**/*.test.ts'],
   workerThreads: false,
+  nodeArguments: ['--expose-gc'],
   concurrency: 1,
   serial: true,
   timeout: '8m',

@@ -30,10 +30,14 @@ export const endingOf = (tree: Tree, hasExited: () => boolean, onEnding: () => P
     giveUp({ signal: 'SIGKILL' })
   }
 
+  // What is being ended already, for a cause of its own, is not slow or dear as well. A cancel is the caller's, at any time.
+  const isLate = (reason: Reason): boolean =>
+    done !== undefined && reason !== 'cancelled' && Object.keys(reasons).length === 0
+
   return {
     begin: (graceMs, because) => {
       if (hasExited()) return
-      if (because !== undefined) reasons[because.reason] ??= because.why
+      if (because !== undefined && !isLate(because.reason)) reasons[because.reason] ??= because.why
       done ??= end(graceMs)
     },
     signalled: () => signalled,
