@@ -84,11 +84,11 @@ test('arguments of the wrong shape are told, and break nothing', async t => {
       { name: ['worker'], prompt: ' ' },
       /name must .* not a list; prompt must .* not an empty string/,
     ],
-    ['delegate', { name: 'worker', prompt: 'hi', thread: 'a b' }, /^invalid_request: .*thread must be a name/],
     ['collect', { id: null }, /id must be .* not null/],
     ['collect', { id: 'worker-1', wait: 'long' }, /wait must be a number of seconds/],
     ['collect', { id: 'worker-1' }, /There is no errand "worker-1"\. Nothing is running\./],
     ['cancel', { id: 'worker-1' }, /There is no errand "worker-1"/],
+    ['delegate', { name: 'worker', prompt: 'hi', thread: 'a b' }, /^invalid_request: .*thread must be a name/],
     ['talk', {}, /There is no tool "talk": instances, delegate, /],
   ] as const
   for (const [tool, args, says] of wrong) {
