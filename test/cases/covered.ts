@@ -64,7 +64,10 @@ export const covered: Readonly<Record<string, readonly Proof[]>> = {
   'HTTP-01': [[bus, 'who hangs up ends the turn, running or waiting, and the slot is free at once']],
   'HTTP-08': [[handler, 'web pages are refused on every route, and no answer lets them read it']],
   'HTTP-11': [[handler, 'a wrong secret in any form is auth_failed, never a crash']],
-  'HTTP-15': [['client/retry.test.ts', 'what may have run is never repeated']],
+  'HTTP-15': [
+    ['client/retry.test.ts', 'what may have run is never repeated'],
+    ['bus/once.test.ts', 'whoever asks again gets the same answer, in terms of its own, and is charged nothing'],
+  ],
   'HTTP-16': [[bus, 'a turn speaks by its token: as its own instance, one level deeper, and no longer than it runs']],
   'HTTP-18': [[handler, 'slow senders are cut after a while, and others are served meanwhile']],
   'HTTP-21': [[bus, 'callers that reset at the moment of the reply do no harm']],
