@@ -57,8 +57,11 @@ export const threadWaitsForItself = (instance: string, thread = ''): Failure =>
 const pieceOfWork = 'this piece of work'
 
 // Without a cap a turn holds all that is left, and nothing is there for what it delegates.
-const capHint = ({ scope }: Measure): string =>
-  rootOfScope(scope.instance) === undefined ? '' : ' Give its instances a smaller maxTurnUsd.'
+const capHint = ({ scope, dimension }: Measure): string => {
+  if (dimension === 'turns') return ''
+  const one = rootOfScope(scope.instance) === undefined && scope.instance !== everyInstance
+  return ` Give ${one ? 'it' : 'its instances'} a smaller ${dimension === 'tokens' ? 'maxTurnTokens' : 'maxTurnUsd'}.`
+}
 
 const shellWord = (instance: string): string => (instance === everyInstance ? `"${instance}"` : instance)
 

@@ -2,11 +2,13 @@ import path from 'node:path'
 import { operator } from '../bus/identity.ts'
 import { didYouMean } from '../protocol/did-you-mean.ts'
 import type { Config } from './config.ts'
+import { askableBy } from './reach.ts'
 
 /** What is unwise in a sound budgets.json: whole sentences. */
 export const warningsOf = (config: Omit<Config, 'warnings'>): readonly string[] => [
   ...strangePeers(config),
   ...pointlessConcurrency(config),
+  ...vainDelegation(config),
   ...withinReach(config),
   ...visibleState(config),
   ...openBus(config),
@@ -34,6 +36,24 @@ const pointlessConcurrency = ({ instances, total }: Omit<Config, 'warnings'>): r
       ({ name, concurrency }) =>
         `instances.${name} has concurrency ${concurrency} and a limit in dollars, but no maxTurnUsd: each turn holds all ` +
         'the money that is left, so turns run one after another. Set maxTurnUsd.',
+    )
+
+// Beside a budget of its own it holds no more than that, and of all together something may be left.
+const vainDelegation = (config: Omit<Config, 'warnings'>): readonly string[] =>
+  [...config.instances.values()]
+    .filter(
+      ({ name, enabled, concurrency, limits }) =>
+        enabled &&
+        config.total?.microUsd !== undefined &&
+        limits.budget?.microUsd === undefined &&
+        limits.maxTurnMicroUsd === undefined &&
+        concurrency === 1 &&
+        askableBy(config, name).length > 0,
+    )
+    .map(
+      ({ name }) =>
+        `instances.${name} may ask others, but has no maxTurnUsd: its turn holds all the money of all instances, so that none ` +
+        'is left for whom it asks. Set maxTurnUsd.',
     )
 
 const withinReach = ({ file, instances }: Omit<Config, 'warnings'>): readonly string[] =>

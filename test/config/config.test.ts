@@ -198,7 +198,8 @@ test('what is unwise is a warning', t => {
       reviewer: { engine: './mine.ts', access: 'write', cli: './bin/cli' },
     },
   })
-  t.is(warnings.length, 7, warnings.join('\n'))
+  t.is(warnings.length, 8, warnings.join('\n'))
+  t.true(warnings.some(text => text.startsWith('instances.reviewer may ask others, but has no maxTurnUsd')))
   t.true(warnings.some(text => text.includes('"reviewr"') && text.includes('Did you mean "reviewer"?')))
   t.true(warnings.some(text => text.includes('no maxTurnUsd')))
   t.true(warnings.some(text => text.includes('bus.secret is false')))
