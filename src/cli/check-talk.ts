@@ -1,9 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { operator } from '../bus/identity.ts'
 import { type Explained, explain } from '../launch/explain.ts'
+import { type Speaker, speakerOf } from '../launch/speaker.ts'
 import type { State } from '../launch/state.ts'
 import { didYouMean } from '../protocol/did-you-mean.ts'
 import { factsOf } from '../protocol/error-codes.ts'
+import type { Failure } from '../protocol/failure.ts'
 import type { CheckOptions } from './options.ts'
 import { refuse, warn } from './refuse.ts'
 import type { Terminal } from './terminal.ts'
@@ -12,9 +14,9 @@ import { withState } from './with-state.ts'
 /** Says whether one may ask the other, and what stops it, without asking: the exit status is that of the talk. */
 export const checkTalk = (terminal: Terminal, to: string, options: CheckOptions): Promise<number> =>
   withState(terminal, options, async state => {
-    const { from = operator } = options
-    // Whoever is asked has depth 1 at least, and so has whatever it asks.
-    const ownDepth = options.depth ?? (from === operator ? 0 : 1)
+    const asker = await askerOf(state, options)
+    if (E.isLeft(asker)) return refuse(terminal, [asker.left], options)
+    const { from, ownDepth } = asker.right
     const told = await explain(state, from, to, ownDepth)()
     if (E.isLeft(told)) return refuse(terminal, [told.left], options)
     warn(terminal, strangers(state, from))
@@ -23,6 +25,21 @@ export const checkTalk = (terminal: Terminal, to: string, options: CheckOptions)
     const { refusal } = told.right
     return refusal === undefined ? 0 : refuse(terminal, [refusal.why], { ...options, json: false })
   })
+
+interface Asker {
+  readonly from: string
+  readonly ownDepth: number
+}
+
+/** Inside a turn whoever asks nothing else asks for itself. */
+const askerOf = async (state: State, { from, depth }: CheckOptions): Promise<E.Either<Failure, Asker>> => {
+  if (state.inside !== undefined && from === undefined && depth === undefined) {
+    const turn = await speakerOf(state, {})()
+    return E.map((turn: Speaker): Asker => ({ from: turn.fromInstance, ownDepth: turn.depth }))(turn)
+  }
+  // Whoever is asked has depth 1 at least, and so has whatever it asks.
+  return E.right({ from: from ?? operator, ownDepth: depth ?? (from === undefined || from === operator ? 0 : 1) })
+}
 
 const say = (terminal: Terminal, from: string, to: string, { depth, refusal, chain }: Explained): void => {
   if (refusal === undefined) {
@@ -35,7 +52,7 @@ const say = (terminal: Terminal, from: string, to: string, { depth, refusal, cha
   if (rule === 'peers' || rule === 'maxDepth') {
     terminal.out(
       chain === undefined
-        ? `No chain of talks leads from ${from} to ${to}.`
+        ? `No chain of talks leads from ${from} to ${to}${rule === 'maxDepth' ? ' from that depth on' : ''}.`
         : `It could by way of: ${chain.join(' → ')}`,
     )
   }

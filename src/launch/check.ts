@@ -72,13 +72,17 @@ const unpriced = (one: Loaded): readonly string[] => {
   ]
 }
 
-/** Who knows what a turn costs: budgets.json, the CLI, a price list; or nobody, for this model. */
-export const pricedBy = ({ instance, priceOf }: Loaded): 'budgets.json' | 'the CLI' | 'the price list' | 'nobody' => {
+/** Who knows what a turn costs: budgets.json, the CLI, the engine, a price list; or nobody, for this model. */
+export const pricedBy = ({
+  instance,
+  priceOf,
+}: Loaded): 'budgets.json' | 'the CLI' | 'the engine' | 'the price list' | 'nobody' => {
   const { engine, model, price } = instance.settings
   if (price !== undefined) return 'budgets.json'
   // A program that is no provider's CLI costs what it reports, else nothing.
   if (engine.tellsUsd === true || engine.output === 'text') return 'the CLI'
-  return priceOf(sample, model) === 'unknown' ? 'nobody' : 'the price list'
+  if (priceOf(sample, model) === 'unknown') return 'nobody'
+  return engine.price === undefined ? 'the price list' : 'the engine'
 }
 
 const sample = { inputTokens: 1, outputTokens: 1 }

@@ -74,6 +74,14 @@ test('the exit status is that of the talk itself', async t => {
   }
 })
 
+test('inside a turn it is the turn that would ask', async t => {
+  const asks = 'errand check --to helper; errand check --to worker; errand check --from worker --to deep'
+  const place = placeOf(t, { ...instances, reviewer: shell(`${asks}; true`) })
+  const { stdout } = await errand(place, ['talk', 'reviewer', 'hi'])
+  t.regex(stdout, /^reviewer may ask helper, at depth 2\.\nreviewer may not ask worker, at depth 2\.\n/)
+  t.regex(stdout, /\nworker may ask deep, at depth 2\.\n$/)
+})
+
 test('names that the file does not have', async t => {
   const place = placeOf(t, { worker: shell('cat', { peers: ['friend'] }) })
   const missing = await errand(place, ['check', '--to', 'wroker'])

@@ -125,6 +125,26 @@ test('a program or a folder that is missing, and an old version', async t => {
   t.like(old, { level: 'warning', mend: 'npm install -g fake-cli' })
 })
 
+test('inside a turn the errand that leads PATH is the right one', async t => {
+  const place = placeOf(t, { worker: shell('errand doctor --json') })
+  const { stdout } = await errand(place, ['talk', 'worker', 'hi'])
+  const findings: readonly Told[] = JSON.parse(stdout).findings
+  t.like(
+    findings.find(({ about }) => about === 'errand'),
+    { level: 'ok' },
+  )
+})
+
+test('an engine that has prices of its own is priced by itself', async t => {
+  const place = placeOf(t)
+  const engine = fake(place, undefined)
+  const file = path.join(place.folder, 'fake.mjs')
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('tellsUsd: true,', 'price: () => 7,'))
+  place.write('budgets.json', { instances: { worker: engine } })
+  const { of } = await doctor(place)
+  t.is(of('worker')[0]?.sentence, 'could run now: fake, priced by the engine')
+})
+
 test('a file with mistakes and a budget that is used up keep the exit status of the table', async t => {
   const place = placeOf(t, { worker: shell('cat', { budget: { turns: 0 } }) })
   await errand(place, ['check'])
