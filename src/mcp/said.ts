@@ -31,5 +31,6 @@ export const sayStill = (errand: Errand, nowMs: number): Said =>
 const sayError = (code: string, sentence: string, retryable: boolean, retryAfterMs?: number): Said => {
   const when = retryAfterMs === undefined ? '' : ` in ${Math.ceil(retryAfterMs / 1000)} s`
   const again = retryable ? `Trying again${when} may help.` : 'The same again will not help.'
-  return { ...say(`${code}: ${sentence} ${again}`), isError: true }
+  const ends = /[.!?…]$/.test(sentence) ? '' : '.'
+  return { ...say(`${code}: ${sentence}${ends} ${again}`), isError: true }
 }

@@ -42,6 +42,7 @@ test('it lists whom one may ask, asks, and tells failures with their code and wh
       worker: scripted(echo, { description: 'does work', budget: { usd: 1, turns: 3 } }),
       broke: scripted(echo, { budget: { usd: 0 } }),
       dies: scripted('process.kill(process.pid, "SIGKILL")'),
+      mute: scripted("console.error('429 rate limit, try again in 1s'); process.exitCode = 1"),
       off: scripted(echo, { enabled: false }),
     },
   })
@@ -69,6 +70,7 @@ test('it lists whom one may ask, asks, and tells failures with their code and wh
   )
   t.regex(await refused('off'), /^bus_disabled: .* will not help\.$/)
   t.regex(await refused('broke'), /^budget_exhausted: Budget exhausted: .* will not help\.$/)
+  t.regex(await refused('mute'), /^rate_limited: .* try again in 1s\. Trying again in 1 s may help\.$/)
   t.regex(await refused('dies'), /^engine_cli: .* Trying again may help\.$/)
   t.regex((await call('delegate_later', { name: 'broke', prompt: 'hi' })).text, /^budget_exhausted: /)
 })
