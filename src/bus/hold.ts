@@ -39,6 +39,8 @@ export const hold =
     if (refusal) return E.left(refusal)
 
     const deadline = inheritedDeadline(talk, bus.host.now())
+    // Begun now, it would be ended before it said what it cost.
+    if (deadline?.leftMs === 0) return E.left(deadline.why)
     const entry = entryOf(bus, talk, turn, deadline?.atMs)
     const ending = new AbortController()
     const end = (why: Failure): void => ending.abort(why)

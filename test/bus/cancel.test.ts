@@ -242,6 +242,24 @@ test('a talk of a turn has no longer than is left of its time, and the sentence 
   })
 })
 
+test('a talk of a turn whose time is over begins nothing, and is charged nothing', async t => {
+  await withBus(async bus => {
+    const limits = { budget: { microUsd: 1_000_000, per: 'total' as const } }
+    const worker = await bus.serve('worker', { peers: ['reviewer'], limits })
+    const reviewer = await bus.serve('reviewer', { behaviour: 'talks,hangs,shows-token' })
+    const followed = await follow(reviewer.port)
+    const [{ what = '', turn = '' } = {}] = await noted(bus, /^token/)
+    right(await bus.store.write(sql => sql.run('UPDATE turns SET deadlineAtMs = ? WHERE turn = ?', 1, turn))())
+    const late = await ask(worker, { fromInstance: 'reviewer', depth: 2 }, what.slice('token '.length))
+    t.like(late.json, { success: false, errorCode: 'timeout' })
+    t.is(Reflect.get(Object(late.json), 'ext'), undefined)
+    t.is((await rows(bus)).length, 1)
+    t.is(await spentMicroUsd(bus, 'worker'), 0)
+    followed.hangUp()
+    await reviewer.idle()
+  })
+})
+
 test('a turn that says nothing is ended by the idleTimeout of its instance, when it has one', async t => {
   await withBus(async bus => {
     const worker = await bus.serve('worker', { behaviour: 'timeout', idleTimeoutMs: 300 })
