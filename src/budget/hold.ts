@@ -105,7 +105,7 @@ const takeHold = (sql: Sql, entry: Entry, hold: Allowance, windows: Windows, now
   addHold(sql, entry, windows, hold)
   sql.run(
     `UPDATE turns SET state = 'running', startedAtMs = ?, day = ?, month = ?, heldMicroUsd = ?, heldTokens = ?,
-       deadlineAtMs = ?
+       deadlineAtMs = ?, limits = ?
      WHERE turn = ?`,
     nowMs,
     windows.day,
@@ -113,6 +113,8 @@ const takeHold = (sql: Sql, entry: Entry, hold: Allowance, windows: Windows, now
     hold.microUsd ?? null,
     hold.tokens ?? null,
     Number.isFinite(deadlineAtMs) ? deadlineAtMs : null,
+    // By these it is settled; its piece of work may have got a budget while it waited.
+    JSON.stringify(entry.limits),
     turn,
   )
 }

@@ -125,3 +125,15 @@ test('four processes, 100 branches of $0.10 at once against a root of $1.00: exa
   t.is(running, 10)
   t.like(right(await rootState(desk.store, 'R')()), { heldMicroUsd: usd(1), spentMicroUsd: 0 })
 })
+
+test('a budget that a piece of work gets while a talk waits is given back what that talk held', async t => {
+  const { ledger, store } = await openDesk(t)
+  right(await ledger.enter(entry('P'), true)())
+  right(await ledger.enter(entry('other', { instance: 'b' }), true)())
+  const child = entry('C', { parent: 'P', root: 'P', instance: 'b' })
+  t.like(right(await ledger.enter(child, false)()), { state: 'waiting' })
+  right(await openRoot(store, { root: 'P', limitMicroUsd: usd(1) }, 0)())
+  t.like(right(await ledger.hold(child)()), { state: 'running', allowance: { microUsd: usd(1) } })
+  right(await ledger.settle(ended('C', usd(0.1)))())
+  t.like(right(await rootState(store, 'P')()), { heldMicroUsd: 0, spentMicroUsd: usd(0.1) })
+})
