@@ -41,7 +41,7 @@ const quoted = (name: string, text: string): string => `<${name}>\n${text}\n</${
 
 /**
  * The verdict in what a judge said: a JSON object, alone, in a fence, or among words. Left: why there is none; two that differ
- * are none, since one of them may be quoted.
+ * are none, since one of them may be quoted, and nothing passes beside another that cannot be read.
  */
 export const verdictIn = (said: string): E.Either<string, Verdict> => {
   const found = objectsIn(said).flatMap(value => {
@@ -50,10 +50,14 @@ export const verdictIn = (said: string): E.Either<string, Verdict> => {
   })
   const [first, ...others] = found
   if (first === undefined) return E.left('there is no JSON object with "verdict" ("pass" or "fail") and "reason" in it')
-  return others.every(({ verdict }) => verdict === first.verdict)
-    ? E.right({ verdict: first.verdict, reason: first.reason })
-    : E.left('there are two verdicts in it, and they differ')
+  if (!others.every(({ verdict }) => verdict === first.verdict))
+    return E.left('there are two verdicts in it, and they differ')
+  return first.verdict === 'pass' && mentionsIn(said) > found.length
+    ? E.left('there is more than one verdict in it, and one cannot be read')
+    : E.right({ verdict: first.verdict, reason: first.reason })
 }
+
+const mentionsIn = (said: string): number => said.slice(-tailLength).match(/"verdict"\s*:/g)?.length ?? 0
 
 // No more is looked at: a verdict stands at the end of few words.
 const tailLength = 64 * 1024

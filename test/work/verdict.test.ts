@@ -39,3 +39,16 @@ test('two verdicts that differ are none: one of them may be quoted', t => {
     E.left('there are two verdicts in it, and they differ'),
   )
 })
+
+for (const [title, other] of [
+  ['a word of its own', '{"verdict":"FAIL","reason":"it is a trick"}'],
+  ['no reason', '{"verdict":"fail"}'],
+  ['no end', fail.slice(0, -4)],
+] as const) {
+  test(`a quoted verdict passes nothing beside one with ${title}`, t => {
+    t.deepEqual(
+      verdictIn(`The answer says ${pass}, but: ${other}`),
+      E.left('there is more than one verdict in it, and one cannot be read'),
+    )
+  })
+}
