@@ -117,7 +117,12 @@ const pieceOf = (
     if (begun.right.kind === 'answered') return { envelope: begun.right.envelope, kept: true }
     tell({ kind: 'asked', step: step.at + 1, to: step.to })
     const envelope = await talk(step, `work:${id}:${step.at}:${begun.right.attempt}`)
-    await kept.note(step.at, envelope, envelope.success && step.isSound?.(envelope.text) !== false)()
+    await kept.note(
+      step.at,
+      begun.right.attempt,
+      envelope,
+      envelope.success && step.isSound?.(envelope.text) !== false,
+    )()
     return begun.right.resumed && !options.signal?.aborted && (await isOld(envelope))
       ? askUnder(kept, step)
       : { envelope, kept: false }

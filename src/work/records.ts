@@ -20,8 +20,11 @@ export interface Workflow {
   readonly root: string
   /** What is known of a step that is to be asked now; notes that it is asked. */
   readonly begin: (step: number, to: string, digest: string) => TE.TaskEither<Failure, Begun>
-  /** `keeps`: it is the answer of the step from now on; else the step is asked anew when the workflow goes on. */
-  readonly note: (step: number, envelope: Envelope, keeps: boolean) => TE.TaskEither<Failure, void>
+  /**
+   * What became of that attempt. `keeps`: it is the answer of the step from now on; else the step is asked anew when the
+   * workflow goes on. Of an attempt that another process has left behind already, nothing is noted.
+   */
+  readonly note: (step: number, attempt: number, envelope: Envelope, keeps: boolean) => TE.TaskEither<Failure, void>
   /** All of it was answered: it is kept for a day. */
   readonly end: TE.TaskEither<Failure, void>
 }
@@ -88,11 +91,12 @@ const workflowOf = (store: Store, now: () => number, name: string, id: string, r
       store.write(sql => begin(sql, name, id, step, to, digest)),
       TE.chainEitherK(begun => begun),
     ),
-  note: (step, envelope, keeps) =>
+  note: (step, attempt, envelope, keeps) =>
     store.write(sql => {
       sql.run(
-        'UPDATE workflowSteps SET state = ?, envelope = ? WHERE workflow = ? AND step = ?',
-        ...[keeps ? 'answered' : 'failed', keeps ? JSON.stringify(envelope) : null, id, step],
+        `UPDATE workflowSteps SET state = ?, envelope = ?
+         WHERE workflow = ? AND step = ? AND attempt = ? AND state <> 'answered'`,
+        ...[keeps ? 'answered' : 'failed', keeps ? JSON.stringify(envelope) : null, id, step, attempt],
       )
       sql.run('UPDATE workflows SET touchedAtMs = ?, endedAtMs = NULL WHERE id = ?', now(), id)
     }),

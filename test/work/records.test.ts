@@ -32,10 +32,10 @@ test('a step that was answered is kept, one that failed is asked under another a
   const store = await opened(t, testFolder(t))
   const first = right(await openAt(store, 0))
   t.deepEqual(right(await first.begin(0, 'a', 'd')()), { kind: 'ask', attempt: 1, resumed: false })
-  right(await first.note(0, done, true)())
+  right(await first.note(0, 1, done, true)())
   right(await first.begin(1, 'b', 'd')())
   right(await first.begin(2, 'b', 'd')())
-  right(await first.note(2, done, false)())
+  right(await first.note(2, 1, done, false)())
   const second = right(await openAt(store, 0, { root: 'other' }))
   t.deepEqual([second.id, second.root], [first.id, 'other'])
   t.deepEqual(right(await second.begin(0, 'a', 'd')()), { kind: 'answered', envelope: done })
@@ -87,7 +87,7 @@ test('a damaged record says so, and can be begun anew', async t => {
   const store = await opened(t, testFolder(t))
   const first = right(await openAt(store, 0))
   right(await first.begin(0, 'a', 'd')())
-  right(await first.note(0, done, true)())
+  right(await first.note(0, 1, done, true)())
   for (const damage of ['{', '{"success":1}', '']) {
     right(await store.write(sql => sql.run('UPDATE workflowSteps SET envelope = ?', damage))())
     const { code, sentence } = left(await first.begin(0, 'a', 'd')())
@@ -102,4 +102,17 @@ test('a damaged record says so, and can be begun anew', async t => {
   }
   const fresh = right(await openAt(store, 0, { fresh: true }))
   t.deepEqual(right(await fresh.begin(0, 'a', 'd')()), { kind: 'ask', attempt: 1, resumed: false })
+})
+
+test('a process that is late with an earlier attempt takes no answer away', async t => {
+  const store = await opened(t, testFolder(t))
+  const [one, other] = [right(await openAt(store, 0)), right(await openAt(store, 0))]
+  right(await one.begin(0, 'a', 'd')())
+  t.like(right(await other.begin(0, 'a', 'd')()), { attempt: 1, resumed: true })
+  right(await one.note(0, 1, done, false)())
+  t.like(right(await one.begin(0, 'a', 'd')()), { attempt: 2 })
+  right(await other.note(0, 1, done, false)())
+  right(await one.note(0, 2, done, true)())
+  right(await other.note(0, 1, done, false)())
+  t.deepEqual(right(await other.begin(0, 'a', 'd')()), { kind: 'answered', envelope: done })
 })
