@@ -40,8 +40,11 @@ const threadName = leaf(
 
 const rootId = leaf(
   'the id of a piece of work, 1 to 64 letters and digits',
-  (value): value is string => isString(value) && /^[A-Za-z0-9]{1,64}$/.test(value),
+  (value): value is string => isString(value) && isRootId(value),
 )
+
+/** What the id of a piece of work looks like. */
+export const isRootId = (id: string): boolean => /^[A-Za-z0-9]{1,64}$/.test(id)
 
 /** What a thread may be called. */
 export const isThreadName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$/.test(name)

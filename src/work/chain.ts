@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import * as t from 'io-ts/lib/index.js'
 import type { Bus } from '../launch/script.ts'
@@ -105,11 +106,26 @@ const promptOf = (prompt: Link['prompt'], asked: readonly Linked[], at: number):
   if (typeof prompt !== 'function') {
     return E.right([prompt ?? '', ...(at === 0 ? [] : [previous])].filter(part => part.trim() !== '').join('\n\n'))
   }
-  return E.tryCatch(
-    () => prompt(previous, answers),
-    error => failure('invalid_request', `The prompt of step ${at + 1} could not be made: ${String(error)}`),
+  const cannot = (why: string) => failure('invalid_request', `The prompt of step ${at + 1} could not be made: ${why}`)
+  return pipe(
+    E.tryCatch(
+      (): unknown => prompt(previous, answers),
+      error => cannot(sayThrown(error)),
+    ),
+    // A script in plain JavaScript may return anything, such as a promise.
+    E.chain(made => (typeof made === 'string' ? E.right(made) : E.left(cannot('its function must return a string.')))),
   )
 }
+
+// Anything can be thrown, also what cannot be written down.
+const sayThrown = (error: unknown): string =>
+  pipe(
+    E.tryCatch(
+      () => String(error),
+      () => 'something without words was thrown.',
+    ),
+    E.toUnion,
+  )
 
 const link = t.intersection([t.type({ to: instanceName }), t.partial({ prompt: promptMaker })])
 

@@ -4,7 +4,7 @@ import { decode, leaf, sayMismatch } from '../protocol/decode.ts'
 import type { Envelope } from '../protocol/envelope.ts'
 import { isTurnCost, limitMicroUsd } from '../protocol/money.ts'
 import type { ProgressEvent } from '../protocol/progress.ts'
-import { isThreadName } from '../protocol/talk-request.ts'
+import { isRootId, isThreadName } from '../protocol/talk-request.ts'
 
 /** What every piece of work may be told. */
 export interface WorkOptions {
@@ -79,6 +79,8 @@ export type PromptMaker = (previous: string, answers: readonly string[]) => stri
 export const isWorkBudget = (usd: unknown): usd is number =>
   typeof usd === 'number' && usd > 0 && isTurnCost(limitMicroUsd(usd)) && limitMicroUsd(usd) > 0
 
+const isRootOrNone = (root: unknown): boolean => root === undefined || (typeof root === 'string' && isRootId(root))
+
 export const workOptions = t.partial({
   budgetUsd: leaf('dollars, above 0 and at most 10,000', isWorkBudget),
   timeoutMs: leaf(
@@ -95,7 +97,8 @@ export const workOptions = t.partial({
   fresh: leaf('true or false', (value): value is boolean => typeof value === 'boolean'),
   within: leaf(
     'a result of fan, chain or verify',
-    (value): value is { readonly root?: string } => typeof value === 'object' && value !== null && 'root' in value,
+    (value): value is { readonly root?: string } =>
+      typeof value === 'object' && value !== null && 'root' in value && isRootOrNone(value.root),
   ),
   onStep: leaf('a function', isFunction),
   onProgress: leaf('a function', isFunction),

@@ -61,3 +61,21 @@ test('a prompt that cannot be made fails its step', async t => {
   t.regex(chained.failure?.error ?? '', /The prompt of step 2 could not be made: Error: no idea/)
   t.is(chained.steps[0]?.envelope.text, 'one a')
 })
+
+for (const [title, prompt, why] of [
+  ['throws what has no words', 'throw Object.create(null)', 'something without words was thrown'],
+  ['returns nothing', '', 'its function must return a string'],
+  ['returns a promise', 'return Promise.resolve("two")', 'its function must return a string'],
+] as const) {
+  test(`a prompt function that ${title} fails its link, and nothing else`, async t => {
+    const { site } = await openDesk(t, { a: answers('a', 'return prompt + " a"') })
+    const steps = [
+      { to: 'a', prompt: 'one' },
+      { to: 'a', prompt: new Function(prompt) as () => string },
+    ]
+    const chained = await chainAt(site, { steps })()
+    t.like(chained.failure, { errorCode: 'invalid_request' })
+    t.is(chained.failure?.error, `The prompt of step 2 could not be made: ${why}.`)
+    t.is(chained.steps[0]?.envelope.text, 'one a')
+  })
+}

@@ -24,6 +24,7 @@ test('a script hears of wrong arguments in one sentence, and of all else in enve
        { prompt: 'x', to: [] }, { prompt: 'x', to: 'a' }, { prompts: ['x', 'y'], to: ['a'] }, { prompt: ' ', to: ['a'] }, undefined,
        { prompt: 'x', to: ['a'], atOnce: 0 }, { prompt: 'x', to: ['a'], budgetUsd: 0 }, { prompt: 'x', to: ['a'], budgetUsd: NaN },
        { prompt: 'x', to: ['a'], workflow: '-' }, { prompt: 'x', to: ['a'], signal: {} }, { prompt: 'x', to: ['a'], within: {} },
+       { prompt: 'x', to: ['a'], within: { root: [] } },
      ]) await thrown(fan(bus, request as never))
      await thrown(chain(bus, { steps: [{ to: 'a' }] }))
      await thrown(verify(bus, { prompt: 'x', by: 'a', judge: 'judge', atMost: 1.5 }))
@@ -58,6 +59,7 @@ test('a script hears of wrong arguments in one sentence, and of all else in enve
     /budgetUsd must be dollars, above 0 and at most 10,000, not NaN\.$/,
     /workflow must be a name of 1 to 100/,
     /signal must be an AbortSignal/,
+    /within must be a result of fan, chain or verify/,
     /within must be a result of fan, chain or verify/,
     /^TypeError: The chain cannot be done: steps must be a list of 1 to 1000 objects/,
     /^TypeError: The verify cannot be done: atMost must be a whole number from 1 to 1000, not 1\.5\.$/,
