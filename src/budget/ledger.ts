@@ -142,6 +142,8 @@ export interface Ledger {
   readonly abandoned: (owners: readonly string[]) => TE.TaskEither<Failure, readonly OpenTurn[]>
   /** Settles turns that their host left open: at the hold, or at what had been seen if that is more. */
   readonly settleAbandoned: (turns: readonly string[]) => TE.TaskEither<Failure, void>
+  /** Whether the store would take a change now, as far as can be told without one where the last one was taken. */
+  readonly sound: () => TE.TaskEither<Failure, void>
 }
 
 /** One budget as it stands: `instance` is `*` for all instances together. */

@@ -73,5 +73,6 @@ export const createLedger = (store: Store, { now }: Clock): Ledger => {
     family: turn => store.read(sql => familyOf(sql, turn)),
     abandoned: owners => store.write(sql => abandonedTurns(sql, owners)),
     settleAbandoned: turns => store.write(sql => settleAbandonedTurns(sql, turns, now())),
+    sound: store.sound,
   }
 }

@@ -38,4 +38,4 @@ export const healthOf = async (bus: Bus): Promise<Health> => {
 }
 
 const takesTalks = async ({ host }: Bus): Promise<boolean> =>
-  host.unsettled.size === 0 && E.isRight(await host.ledger.children('')())
+  host.unsettled.size === 0 && E.isRight(await host.ledger.sound()())

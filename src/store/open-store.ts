@@ -1,12 +1,13 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Failure } from '../protocol/failure.ts'
 import { connect } from './connect.ts'
 import { createSecret, hasSecret } from './secret.ts'
-import { sqlOf } from './sql.ts'
+import { type Sql, sqlOf } from './sql.ts'
 import { ensureStateFolder } from './state-folder.ts'
 import type { Store } from './store.ts'
 import { Damage } from './store-failure.ts'
@@ -48,6 +49,14 @@ export const openStore = (
   )
 }
 
+const soundWithinMs = 500
+
+// It leaves nothing behind, but pages are written for it.
+const changeNothing = (sql: Sql): void => {
+  sql.run("INSERT OR REPLACE INTO balances (scope, window) VALUES ('', '')")
+  sql.run("DELETE FROM balances WHERE scope = ''")
+}
+
 const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store => {
   const sql = sqlOf(db)
   const opened = fs.statSync(file, { throwIfNoEntry: false })
@@ -56,20 +65,29 @@ const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store =>
     if (now === undefined || now.ino !== opened?.ino || now.dev !== opened.dev)
       throw new Damage('it was deleted or replaced while errand ran')
   }
-  return {
-    file,
-    read: query =>
-      whenUnlocked(file, lockedSpanMs, () => {
-        checkStillThere()
-        return query(sql)
-      }),
-    write: change =>
-      whenUnlocked(file, lockedSpanMs, () =>
+  let lastWasRefused = false
+  const read: Store['read'] = query =>
+    whenUnlocked(file, lockedSpanMs, () => {
+      checkStillThere()
+      return query(sql)
+    })
+  const write =
+    <A>(change: (sql: Sql) => A, spanMs: number): TE.TaskEither<Failure, A> =>
+    async () => {
+      const written = await whenUnlocked(file, spanMs, () =>
         inTransaction(db, () => {
           checkStillThere()
           return change(sql)
         }),
-      ),
+      )()
+      lastWasRefused = E.isLeft(written)
+      return written
+    }
+  return {
+    file,
+    read,
+    write: change => write(change, lockedSpanMs),
+    sound: () => (lastWasRefused ? write(changeNothing, soundWithinMs) : read(() => undefined)),
     close: () => {
       if (db.isOpen) db.close()
     },

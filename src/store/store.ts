@@ -14,5 +14,7 @@ export interface Store {
   readonly read: <A>(query: (sql: Sql) => A) => TE.TaskEither<Failure, A>
   /** One transaction: all of it is on the disk when it is right, nothing when it is left. */
   readonly write: <A>(change: (sql: Sql) => A) => TE.TaskEither<Failure, A>
+  /** Whether it can be read now and, where the last change was refused, whether one could be made. Answers within a second. */
+  readonly sound: () => TE.TaskEither<Failure, void>
   readonly close: () => void
 }
