@@ -31,7 +31,8 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
   add(
     'up',
     'keep instances running, until Ctrl-C',
-    'Launches instances and keeps them listening, until Ctrl-C or `errand stop`.',
+    'Launches instances and keeps them listening, until Ctrl-C or `errand stop`. Turns that run then have 10 s to end; ' +
+      'a second Ctrl-C ends them at once.',
     [
       'errand up                     all instances of budgets.json',
       'errand up worker              one of them',
@@ -125,7 +126,7 @@ export const program = (terminal: Terminal, version: string, choose: (chosen: Ch
     .argument('<turn>', 'the id of a turn, or its beginning')
     .action((turn: string) => choose(async () => (await import('./cancel.ts')).cancel(terminal, turn, errand.opts())))
 
-  add('stop', 'end instances', 'Ends instances, after the turns that they run.', [
+  add('stop', 'end instances', 'Ends instances. A turn that runs has 10 s to end by itself, then it is ended.', [
     'errand stop                   all that run',
     'errand stop worker',
   ])

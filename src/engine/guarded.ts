@@ -142,7 +142,9 @@ const events = new t.Type<readonly EngineEvent[], readonly EngineEvent[], unknow
     if (isEvents(value)) return t.success(value)
     if (!Array.isArray(value)) return t.failure(value, context)
     const wrong: unknown = value.find(event => !isEvent(event))
-    const key = isFields(wrong) ? `an event of kind ${JSON.stringify(wrong['kind'])}` : 'an event'
+    const key = isFields(wrong)
+      ? `an event of kind ${JSON.stringify(wrong['kind'])} with the members ${Object.keys(wrong).join(', ')}`
+      : 'an event'
     return t.failure(wrong, [...context, { key, type: t.unknown }], 'as docs/engines.md lists it')
   },
   same => same,

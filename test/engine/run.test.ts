@@ -333,7 +333,7 @@ test('an engine that throws or answers nonsense is at fault itself, and what it 
     t.is(came.code, 'invalid_handler_response', title)
     t.regex(came.sentence, new RegExp(`engine plain is at fault: ${title.split(' ')[0]} `), title)
     if (title === 'decode answers wrongly')
-      t.regex(came.sentence, /an event of kind "result" must be as docs\/engines\.md/)
+      t.regex(came.sentence, /an event of kind "result" with the members kind, ok must be as docs\/engines\.md/)
   }
   t.true(pids.every(isGone))
   const pricey = await oneTurn({
