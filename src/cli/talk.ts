@@ -8,6 +8,7 @@ import { openState, type State } from '../launch/state.ts'
 import { talk as ask } from '../launch/talk.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
+import { isThreadName, threadNames } from '../protocol/talk-request.ts'
 import { answer, answerFailure } from './answer.ts'
 import { callerOf, closed } from './caller.ts'
 import { dryRun } from './dry-run.ts'
@@ -25,6 +26,10 @@ export const talk = async (terminal: Terminal, name: string, words: string, opti
   const timeoutMs = durationMs(options.timeout ?? '0s')
   if (timeoutMs === undefined || (options.timeout !== undefined && timeoutMs === 0)) {
     terminal.say(`errand: --timeout must be a time such as 90s, 10m or 1h, at most 24d, not "${options.timeout}".`)
+    return usageExitStatus
+  }
+  if (options.thread !== undefined && !isThreadName(options.thread)) {
+    terminal.say(`errand: --thread must be ${threadNames}, not "${options.thread}".`)
     return usageExitStatus
   }
   const config = await configOf(terminal, options)()

@@ -8,7 +8,7 @@ import type { FailureEnvelope } from '../protocol/envelope.ts'
 import { usageExitStatus } from '../protocol/error-codes.ts'
 import { oneLine } from '../protocol/failure.ts'
 import { microUsdFrom, showSpent } from '../protocol/money.ts'
-import { isThreadName } from '../protocol/talk-request.ts'
+import { isThreadName, threadNames } from '../protocol/talk-request.ts'
 import { isWorkBudget, type StepEvent, type WorkOptions } from '../work/options.ts'
 import { exitStatusOf } from './answer.ts'
 import { callerOf, closed } from './caller.ts'
@@ -108,8 +108,7 @@ const wrongIn = ({ budget, timeout, workflow, fresh }: WorkFlags): string | unde
     return `--budget must be dollars, such as 2 or 0.50, more than 0 and at most 10000; not "${budget}".`
   if (timeout !== undefined && !durationMs(timeout))
     return `--timeout must be a time such as 90s, 10m or 1h, at most 24d, not "${timeout}".`
-  if (workflow !== undefined && !isThreadName(workflow))
-    return `--workflow must be a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes, not "${workflow}".`
+  if (workflow !== undefined && !isThreadName(workflow)) return `--workflow must be ${threadNames}, not "${workflow}".`
   if (fresh === true && workflow === undefined) return '--fresh needs the --workflow that is to begin anew.'
   return undefined
 }

@@ -33,10 +33,9 @@ const prompt = leaf(
   (value): value is string => isString(value) && value.trim() !== '' && !value.includes('\0') && value.isWellFormed(),
 )
 const depth = leaf('a non-negative integer', isCount)
-const threadName = leaf(
-  'a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes',
-  (value): value is string => isString(value) && isThreadName(value),
-)
+export const threadNames = 'a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes'
+
+const threadName = leaf(threadNames, (value): value is string => isString(value) && isThreadName(value))
 
 const rootId = leaf(
   'the id of a piece of work, 1 to 64 letters and digits',

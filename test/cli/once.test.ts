@@ -77,8 +77,8 @@ test('a thread that cannot be: refused with a sentence, and nothing is launched 
   const place = withTalker(t)
   for (const name of ['../x', '', 'a b']) {
     const { status, stderr } = await errand(place, ['talk', 'worker', 'one', '--thread', name])
-    t.is(status, 65, stderr)
-    t.true(stderr.includes('ext.thread must be a name of 1 to 100 letters'), stderr)
+    t.is(status, 64, stderr)
+    t.true(stderr.startsWith('errand: --thread must be a name of 1 to 100 letters'), stderr)
   }
   t.false(fs.existsSync(path.join(place.folder, 'calls')))
   const { status, stderr } = await errand(place, ['talk', 'plain', 'one', '--thread', 't'])
