@@ -70,7 +70,9 @@ const answerTalk =
 const answerCancel =
   (bus: Bus): Middleware =>
   async ctx => {
-    const envelope = await cancel(bus)(headOf(ctx).headers['authorization'] ?? [], String(ctx['params'].turn))()
+    const unlessWaitedFor = ctx.query['unless'] === 'waited-for'
+    const authorization = headOf(ctx).headers['authorization'] ?? []
+    const envelope = await cancel(bus)(authorization, String(ctx['params'].turn), unlessWaitedFor)()
     answer(ctx, envelope)
     // What is asked for is well-formed, so it is not there.
     if (!envelope.success && envelope.errorCode === 'invalid_request') ctx.status = 404

@@ -10,6 +10,7 @@ export interface Callers {
   readonly tell: Tell
   /** Aborts when nobody has waited for a while. */
   readonly allGone: AbortSignal
+  readonly waitedFor: () => boolean
   /** It was answered. */
   readonly end: () => void
 }
@@ -58,6 +59,7 @@ export const callersOf = (patienceMs: number, mayComeBack: () => Promise<boolean
   }
   return {
     allGone: gone.signal,
+    waitedFor: () => waiting > 0,
     end: () => {
       over = true
       stop()

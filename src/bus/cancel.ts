@@ -16,10 +16,13 @@ interface Meant {
   readonly family: readonly Relative[]
 }
 
-/** Ends a turn and all that it delegated, and answers when it is over: authenticate → find → may it → end → reply. */
+/**
+ * Ends a turn and all that it delegated, and answers when it is over: authenticate → find → may it → end → reply.
+ * `unlessWaitedFor`: whoever asks has given up for itself alone.
+ */
 export const cancel =
   (bus: Bus) =>
-  (authorization: readonly string[], turn: string): T.Task<Envelope> => {
+  (authorization: readonly string[], turn: string, unlessWaitedFor = false): T.Task<Envelope> => {
     const { host, instance } = bus
     const askedAtMs = host.now()
     const facts = () => ({ fromInstance: instance.name, durationMs: host.now() - askedAtMs })
@@ -30,7 +33,7 @@ export const cancel =
           host.ledger.family(turn),
           TE.chainEitherK(family => find(family, turn)),
           TE.chainEitherK(mayCancel(caller)),
-          TE.chain(end(bus, caller)),
+          TE.chain(end(bus, caller, unlessWaitedFor)),
         ),
       ),
       TE.match(
@@ -58,13 +61,16 @@ const mayCancel =
   }
 
 const end =
-  (bus: Bus, caller: Caller) =>
+  (bus: Bus, caller: Caller, unlessWaitedFor: boolean) =>
   (meant: Meant): TE.TaskEither<Failure, string> =>
   async () => {
     const { host } = bus
     const { turn } = meant
     if (turn.state === 'done') return E.right(`${named(turn)} was over already (${turn.outcome}).`)
     const live = host.live.get(turn.turn)
+    // That whoever asks has hung up itself may be heard only after this.
+    if (unlessWaitedFor && live?.waitedFor?.()) await pause(lookEveryMs)
+    if (unlessWaitedFor && live?.waitedFor?.()) return E.right(`${named(turn)} goes on: another waits for it.`)
     const elsewhere = live === undefined && turn.owner !== host.owner
     if (elsewhere && turn.instance !== bus.instance.name) return E.left(askIts(turn))
     const by = caller.kind === 'turn' ? `turn ${caller.proved.turn} of ${caller.proved.instance}` : 'the operator'

@@ -33,7 +33,7 @@ const pollMs = 50
 
 /** Waits, as far as the rules allow it, for a slot and for money; then both are this talk's. */
 export const hold =
-  (bus: Bus, { hungUp, tell }: Waiter, talk: Admitted, turn: NewTurn): TE.TaskEither<Failure, HeldTurn> =>
+  (bus: Bus, { hungUp, tell, waitedFor }: Waiter, talk: Admitted, turn: NewTurn): TE.TaskEither<Failure, HeldTurn> =>
   async () => {
     const refusal = refusalNow(bus)
     if (refusal) return E.left(refusal)
@@ -51,7 +51,10 @@ export const hold =
     clock?.start()
     const ticket = bus.queue.join(laneOf(talk))
     const over = Promise.withResolvers<void>()
-    const live: LiveTalk = { turn: turn.turn, instance: bus.instance.name, end, over: over.promise }
+    const live: LiveTalk = {
+      ...{ turn: turn.turn, instance: bus.instance.name, end, over: over.promise },
+      ...(waitedFor === undefined ? {} : { waitedFor }),
+    }
     bus.host.live.set(turn.turn, live)
 
     const forget = (): void => {

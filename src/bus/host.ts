@@ -13,6 +13,8 @@ export interface LiveTalk {
   readonly turn: string
   readonly instance: string
   readonly end: (why: Failure) => void
+  /** Whether anybody waits for it at present; set where several may. */
+  readonly waitedFor?: () => boolean
   /** Resolves when it neither waits nor runs any more, and its row says so. */
   readonly over: Promise<void>
   /** Absent while it waits. */

@@ -52,7 +52,7 @@ export const once =
     const callers = callersOf(bus.host.keyedPatienceMs, mayComeBack(bus, parent))
     callers.join({ hungUp, tell })
     const turn = newTurn()
-    const all = { hungUp: callers.allGone, tell: callers.tell }
+    const all = { hungUp: callers.allGone, tell: callers.tell, waitedFor: callers.waitedFor }
     const envelope = claimed(bus, { talk, key, bodyDigest, turn }, all, answering)
     const { allGone, join } = callers
     bus.shared.set(name, { bodyDigest, parent, turn: turn.turn, envelope, allGone, join })

@@ -6,4 +6,6 @@ export interface Waiter {
   readonly hungUp: AbortSignal
   /** Set where the caller follows its talk. */
   readonly tell?: Tell | undefined
+  /** Whether anybody waits at present; set where several may wait together. */
+  readonly waitedFor?: () => boolean
 }

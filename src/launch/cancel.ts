@@ -19,5 +19,5 @@ export const cancelTurn =
     if (stands === 'done') return successEnvelope(`Turn ${turn} of ${instance} was over already (${outcome}).`, facts)
     const target = await resolve(state, instance, { absentMs: 0 })()
     if (E.isLeft(target)) return refused(target.left.why)
-    return (await askToCancel(target.right, turn, speaker.right, state.where.now)()).envelope
+    return (await askToCancel(target.right, turn, speaker.right, { now: state.where.now })()).envelope
   }

@@ -94,7 +94,7 @@ export const talkWith =
     })()
     // To a bus, one that hangs up with a key may come back. This one will not.
     if (begun !== undefined && gaveUp(reply, limits))
-      await askToCancel(begun.target, begun.turn, speaker.right, state.where.now)()
+      await askToCancel(begun.target, begun.turn, speaker.right, { now: state.where.now, unlessWaitedFor: true })()
     return reply
   }
 

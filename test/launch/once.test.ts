@@ -7,6 +7,7 @@ import { turnRecords } from '../../src/budget/turns.ts'
 import { launchMissing } from '../../src/launch/launch.ts'
 import type { State } from '../../src/launch/state.ts'
 import { type Ask, type TalkEvent, talkWith } from '../../src/launch/talk.ts'
+import type { ProgressEvent } from '../../src/protocol/progress.ts'
 import { makeWorld, right, scripted, until, type World } from './world.ts'
 
 /** Notes each run, and answers when the file `open` is there. */
@@ -164,6 +165,23 @@ test('when its time is up, the turn of a talk with a key is ended too', async t 
   )
   t.is(await runs(), 1)
   t.like((await ask({ idempotencyKey: 'k' })).envelope, { errorCode: 'cancelled' })
+})
+
+test('whoever gives up alone ends nothing that another waits for', async t => {
+  const { ask, turns, open } = await scene(t, 0)
+  const [patient, controller] = [Promise.withResolvers<void>(), new AbortController()]
+  const begun = ({ kind }: ProgressEvent) => void (kind === 'started' && patient.resolve())
+  const waits = ask({ idempotencyKey: 'k', onProgress: begun })
+  await patient.promise
+  const gaveUp = ask({
+    idempotencyKey: 'k',
+    signal: controller.signal,
+    onProgress: ({ kind }) => void (kind === 'started' && controller.abort()),
+  })
+  t.like((await gaveUp).envelope, { errorCode: 'cancelled' })
+  await open()
+  t.like((await waits).envelope, { success: true, text: 'done' })
+  t.deepEqual(await turns(), ['success 10000'])
 })
 
 test('a turn that ended is not asked to end', async t => {
