@@ -67,13 +67,15 @@ export const serve =
       idle: () => untilIdle(bus),
       stop: async (graceMs, latecomersMs = 0) => {
         await Promise.all([stopTalks(bus, graceMs), pause(latecomersMs)])
-        await acceptedAll()
+        await acceptedAll(server, host.now)
         await close(server)
       },
       handOver: async latecomersMs => {
         await pause(latecomersMs)
-        await acceptedAll()
+        await acceptedAll(server, host.now)
         server.close()
+        // Whoever was accepted last has not yet said what it wants.
+        await pause(latecomersMs)
         bus.stopping = true
         await untilIdle(bus)
         await close(server)
@@ -147,9 +149,26 @@ const listen = (server: Server, { name, port }: Instance): Promise<E.Either<Fail
     })
   })
 
-// A socket that waits to be accepted when the port closes is reset, and cannot tell whether it was heard: so right after
-// those that wait were.
-const acceptedAll = (): Promise<void> => endOfPoll()
+/**
+ * Resolves when nobody waits to be accepted: whoever does when the port closes is reset, and cannot tell whether it was heard.
+ * Nothing came in a round of the event loop that took no time, and the code that awaits this runs at the end of that round.
+ */
+const acceptedAll = async (server: Server, now: () => number): Promise<void> => {
+  let quiet = false
+  const note = (): void => {
+    quiet = false
+  }
+  server.on('connection', note)
+  for (let rounds = 0; !quiet && rounds < mostRounds; rounds += 1) {
+    quiet = true
+    const beganAtMs = now()
+    await endOfPoll()
+    if (now() !== beganAtMs) quiet = false
+  }
+  server.off('connection', note)
+}
+
+const mostRounds = 1000
 
 const close = (server: Server): Promise<void> =>
   new Promise(resolve => {

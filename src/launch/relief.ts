@@ -34,6 +34,8 @@ export interface Relieved {
 const portFreeMs = 13_000
 const tryEveryMs = 10
 const letGoMs = 5000
+/** As long after its port is free, a former host still takes the talks of those that it had accepted. */
+const lastTalksMs = 400
 const lookEveryMs = 50
 
 export const reliefOf = (
@@ -99,6 +101,7 @@ const watchFormer = (state: State, from: readonly Registered[], served: Readonly
     from.map(async former => {
       const listensAgain = served.get(former.name)?.url === former.url
       const inTime = listensAgain || (await letsGo(state, former))
+      await pause(lastTalksMs)
       letGo.add(former.name)
       await look()
       return inTime ? [] : [former]

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { freePort } from '../client/stub.ts'
+import { jsonHeaders, send } from '../fixtures/http.ts'
 import { errand, type Place, placeOf, type Running, shell, start, startUp, stateFile, until } from './errand.ts'
 
 /** Says that it runs, and answers once `go` is there. */
@@ -28,17 +29,16 @@ const begun = (place: Place, times = 1) =>
 
 const lookAtRuns = async (
   place: Place,
+  limit = 50,
 ): Promise<readonly { readonly turn: string; readonly outcome: string | null }[]> =>
-  JSON.parse((await errand(place, ['log', '--json'])).stdout)
+  JSON.parse((await errand(place, ['log', '--json', '--limit', String(limit)])).stdout)
 
+/** On a connection of its own: one that is kept alive may be closed just when the next request is sent. */
 const post = async (place: Place, url: string, prompt: string, headers: Readonly<Record<string, string>> = {}) => {
   const secret = fs.readFileSync(stateFile(place, 'secret'), 'utf8').trim()
-  const answer = await fetch(`${url}/api/talk`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}`, connection: 'close', ...headers },
-    body: JSON.stringify({ fromInstance: 'operator', prompt, depth: 0 }),
-  })
-  return JSON.parse(await answer.text())
+  const body = JSON.stringify({ fromInstance: 'operator', prompt, depth: 0 })
+  const { text } = await send(Number(new URL(url).port), { headers: { ...jsonHeaders(secret), ...headers }, body })
+  return JSON.parse(text)
 }
 
 test('--take-over: the new process hosts, the old one answers what it runs and ends; what others asked for goes on', async t => {
@@ -107,14 +107,14 @@ test('a port of its own changes hands: whoever asks there is answered by the one
   const old = await startUp(t, place)
   const url = `http://127.0.0.1:${port}`
   let taken = false
-  const texts = new Set<string>()
+  const texts: string[] = []
   const unheard = new Set<string>()
   const asks = async () => {
     while (!taken) {
       // In the blink between the two nobody has heard the talk, so it may be sent again.
       await post(place, url, 'hi').then(
-        told => texts.add(told.success ? told.text : `${told.errorCode}: ${told.error}`),
-        failed => unheard.add(failed.cause?.code ?? String(failed)),
+        told => texts.push(told.success ? told.text : `${told.errorCode}: ${told.error}`),
+        failed => unheard.add(failed.code ?? String(failed)),
       )
     }
   }
@@ -128,8 +128,10 @@ test('a port of its own changes hands: whoever asks there is answered by the one
   t.is((await errand(place, ['talk', 'worker', 'still'])).stdout, 'still\n')
   taken = true
   await Promise.all(asking)
-  t.deepEqual([...texts], ['hi'])
-  t.deepEqual([...unheard.add('ECONNREFUSED')], ['ECONNREFUSED'])
+  t.deepEqual([...new Set(texts)], ['hi'])
+  // Whoever waited to be accepted when the port was closed is reset; what was heard was answered, and nothing else has run.
+  for (const code of unheard) t.regex(code, /^ECONN(?:REFUSED|RESET)$/)
+  t.is((await lookAtRuns(place, 10_000)).length, texts.length + 1)
 })
 
 test('a turn of the old process delegates to the new one, and is cancelled through it', async t => {
