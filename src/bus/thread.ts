@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Cost } from '../budget/budget.ts'
+import type { Allowance, Cost } from '../budget/budget.ts'
 import type { ThreadEnd, ThreadSession } from '../budget/threads.ts'
 import { sweepNow } from '../engine/reap.ts'
 import type { TurnReport } from '../engine/report.ts'
@@ -13,19 +13,21 @@ export interface ThreadReport extends TurnReport {
 
 /**
  * Runs a turn on the session of its thread. One that the CLI has lost is tried once more without it, unless the CLI began
- * anew by itself; either way it is told, since what was said before is not known any more.
+ * anew by itself; either way it is told, since what was said before is not known any more. Both together have one hold.
  */
 export const onThread = async (
-  { talk: { thread }, resume, ended }: Pick<HeldTurn, 'talk' | 'resume' | 'ended'>,
-  run: (resume: ThreadSession | undefined) => Promise<TurnReport>,
+  { talk: { thread }, resume, ended, allowance }: Pick<HeldTurn, 'talk' | 'resume' | 'ended' | 'allowance'>,
+  run: (resume: ThreadSession | undefined, allowance: Allowance) => Promise<TurnReport>,
 ): Promise<ThreadReport> => {
-  const first = await run(resume)
+  const first = await run(resume, allowance)
   if (thread === undefined || resume === undefined) return first
   if (isLost(first) ? ended.aborted : first.strayed !== true) return first
   if (!isLost(first)) return { ...first, lostThread: thread }
+  const left = leftOf(allowance, first)
+  if (left.microUsd === 0 || left.tokens === 0) return first
   // What is left of the first one is looked for by the mark of the turn, which the second one carries too.
   await sweepNow()
-  const second = await run(undefined)
+  const second = await run(undefined, left)
   return {
     ...second,
     ...(isLost(second) ? { outcome: E.left(lostTwice(thread, second)) } : {}),
@@ -34,6 +36,11 @@ export const onThread = async (
     lostThread: thread,
   }
 }
+
+const leftOf = ({ microUsd, tokens }: Allowance, { cost, tokens: used }: TurnReport): Allowance => ({
+  ...(microUsd === undefined ? {} : { microUsd: Math.max(0, microUsd - cost.microUsd) }),
+  ...(tokens === undefined ? {} : { tokens: Math.max(0, tokens - used) }),
+})
 
 /** Where the thread goes on from; absent, where it went on from before. A session that is lost is never taken up again. */
 export const threadEndOf = (report: ThreadReport, resume: ThreadSession | undefined): ThreadEnd | undefined => {

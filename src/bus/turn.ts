@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as T from 'fp-ts/lib/Task.js'
+import type { Allowance } from '../budget/budget.ts'
 import type { ThreadSession } from '../budget/threads.ts'
 import type { TurnReport } from '../engine/report.ts'
 import { run } from '../engine/run.ts'
@@ -21,7 +22,7 @@ export const runTurn =
     const telling = tell && tellingTo(tell)
     host.log('started', { turn: turn.turn, instance: instance.name, from: turn.talk.from, depth: turn.talk.depth })
     try {
-      return await onThread(turn, resume => run(requestOf(bus, turn, telling, resume))())
+      return await onThread(turn, (resume, allowance) => run(requestOf(bus, turn, telling, resume, allowance))())
     } catch (error) {
       // A bug, but money is held: the turn is settled like any other, at its hold.
       host.log('bug', { turn: turn.turn, error: error instanceof Error ? error.stack : String(error) }, 'error')
@@ -39,9 +40,10 @@ const broken: TurnReport = {
 
 const requestOf = (
   bus: Bus,
-  { turn, token, talk, allowance, ended }: HeldTurn,
+  { turn, token, talk, ended }: HeldTurn,
   telling: Telling | undefined,
   resume: ThreadSession | undefined,
+  allowance: Allowance,
 ): RunRequest => {
   const { host, instance } = bus
   const seen = noteSeen(bus, turn)

@@ -2,10 +2,13 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
+import * as E from 'fp-ts/lib/Either.js'
 import * as io from 'io-ts/lib/index.js'
 import claude from '../../engines/claude.ts'
 import command from '../../engines/command.ts'
 import type { Served } from '../../src/bus/server.ts'
+import { onThread } from '../../src/bus/thread.ts'
+import { failure } from '../../src/protocol/failure.ts'
 import { textColumn } from '../../src/store/columns.ts'
 import { createBus, type InstanceWish, right, type TestBus } from '../fixtures/bus.ts'
 import { eventsIn, follow } from '../fixtures/events.ts'
@@ -440,3 +443,28 @@ test('two threads never hold one session, whatever a CLI takes up by itself', as
     t.deepEqual(right(await rows()), [{ thread: 't' }])
   })
 })
+
+for (const [title, cost, tokens, seconds] of [
+  ['nothing', 0, 0, [{ microUsd: 100_000, tokens: 5000 }]],
+  ['a part', 60_000, 1000, [{ microUsd: 40_000, tokens: 4000 }]],
+  ['all of its money', 100_000, 1000, []],
+  ['all of its tokens', 60_000, 5000, []],
+] as const) {
+  test(`a run that spent ${title} before its session was lost leaves the next one the rest of the hold`, async t => {
+    const given: unknown[] = []
+    const lost = E.left(failure('session_state', 'lost'))
+    const report = { outcome: lost, cost: { microUsd: cost, basis: 'reported' as const }, tokens }
+    const turn = {
+      talk: { prompt: 'x', from: 'operator', depth: 1, thread: 't' },
+      resume: { session: 's' },
+      ended: new AbortController().signal,
+      allowance: { microUsd: 100_000, tokens: 5000 },
+    }
+    const outcome = await onThread(turn, async (_resume, allowance) => {
+      given.push(allowance)
+      return report
+    })
+    t.deepEqual(given, [turn.allowance, ...seconds])
+    t.is(outcome.cost.microUsd, cost * given.length)
+  })
+}
