@@ -1,9 +1,19 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { freePort } from '../client/stub.ts'
-import { jsonHeaders, send } from '../fixtures/http.ts'
-import { errand, type Place, placeOf, type Running, shell, start, startUp, stateFile, until } from './errand.ts'
+import {
+  errand,
+  type Place,
+  placeOf,
+  type Running,
+  shell,
+  start,
+  startUp,
+  stateFile,
+  until,
+} from '../test/cli/errand.ts'
+import { freePort } from '../test/client/stub.ts'
+import { jsonHeaders, send } from '../test/fixtures/http.ts'
 
 /** Says that it runs, and answers once `go` is there. */
 const waits = 'echo x >> here; while [ ! -e go ]; do sleep 0.05; done; cat'
