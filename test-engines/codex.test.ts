@@ -14,11 +14,8 @@ const { play } = liveSuite('codex', {
   },
   // Its notices are far between, and one alone is not enough.
   'nobody listens': { ...common['nobody listens'], withinMs: 120_000 },
-  // It answered in a thread of its own making, and that is paid.
-  'a session that is none': {
-    ...common['a session that is none'],
-    cost: { microUsd: 1840, basis: 'priced' },
-  },
+  // It answers in a thread of its own making, and that is paid; the bus tells that the session is another one.
+  'a session that is none': { ...common['an answer'], cost: { microUsd: 1840, basis: 'priced' } },
   // Its file tool is its shell, and a command that failed is no refusal.
   'the file system refuses': { outcome: 'answer', withinMs: 60_000 },
   // It calls a status of 500 high demand.
