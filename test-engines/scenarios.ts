@@ -101,7 +101,7 @@ export const scenarios = {
   'time is up in mid-answer': {
     // A slow machine may not get as far as an answer in the first.
     play: async bench => {
-      const soon = await cutAfter(bench, 10_000)
+      const soon = await cutAfter(bench, 6000)
       return [bench.model.hasBegun() ? soon : await cutAfter(bench, 45_000)]
     },
   },
