@@ -99,7 +99,8 @@ test(`${times(20)} kills of a whole bus: no hold stays, no answer is forgotten, 
     }
     const turns = starts().map(([turn]) => turn)
     x.is(new Set(turns).size, turns.length, 'no turn starts twice')
-    const byKey = starts().map(([, prompt]) => prompt)
+    // A bus that is killed before it could hand its prompt over leaves an agent that reads none.
+    const byKey = starts().flatMap(([, prompt]) => (prompt === '' ? [] : [prompt]))
     x.is(new Set(byKey).size, byKey.length, 'no prompt runs twice')
   }
   await bus.kill('SIGTERM')
