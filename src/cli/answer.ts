@@ -11,7 +11,7 @@ import type { Common, Terminal } from './terminal.ts'
 export const answer = (terminal: Terminal, envelope: Envelope, { json }: Common): number => {
   if (json) terminal.out(JSON.stringify(envelope))
   else if (envelope.success) terminal.outAnswer(envelope.text)
-  if (!envelope.success) terminal.say(`errand: ${oneLine(envelope.error)}`)
+  if (!envelope.success) terminal.say(`errand: ${oneLine(speakerOf(envelope) + envelope.error)}`)
   const { warning, partialText, denied } = envelope.ext ?? {}
   if (warning !== undefined) warn(terminal, [oneLine(warning)])
   if (terminal.watched) {
@@ -33,6 +33,10 @@ export const exitStatusOf = ({ errorCode, retryable }: FailureEnvelope): number 
   const { exitStatus } = factsOf(errorCode)
   return exitStatus === unknown.exitStatus ? session_state.exitStatus : exitStatus
 }
+
+// What a CLI said of its own failure names no instance, and several may run it.
+const speakerOf = ({ ext, fromInstance, error }: FailureEnvelope): string =>
+  ext?.turn === undefined || error.includes(fromInstance) ? '' : `${fromInstance}: `
 
 const lastLine = ({ fromInstance, durationMs, ext = {} }: Envelope): string => {
   const { turn, model, costUsd, basis } = ext

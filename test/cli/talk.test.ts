@@ -53,7 +53,7 @@ test('a turn that fails: its sentence, the exit status of its code, and with --j
   const ran = await errand(place, ['talk', 'worker', 'hi'])
   t.is(ran.status, 75)
   t.is(ran.stdout, '')
-  t.regex(ran.stderr, /^errand: .*no disk in drive.*\n$/)
+  t.regex(ran.stderr, /^errand: worker: .*no disk in drive.*\n$/)
   const { stdout, status } = await errand(place, ['talk', 'worker', 'hi', '--json'])
   t.is(status, 75)
   t.like(JSON.parse(stdout), { success: false, errorCode: 'engine_cli', retryable: true, fromInstance: 'worker' })
