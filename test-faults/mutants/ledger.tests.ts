@@ -1,0 +1,11 @@
+// All in one process: what a mutant costs is mostly the start of it.
+import '../../test/budget/corrections.test.ts'
+import '../../test/budget/damage.test.ts'
+import '../../test/budget/ledger.test.ts'
+import '../../test/budget/requests.test.ts'
+import '../../test/budget/roots.test.ts'
+import '../../test/budget/rules.test.ts'
+import '../../test/budget/threads.test.ts'
+import '../../test/budget/turns.test.ts'
+import '../../test/budget/waiting.test.ts'
+import '../../test/budget/window.test.ts'

@@ -1,0 +1,42 @@
+// Changes the code in one small way after the other, and counts the changes that no test notices. One part at a time:
+//
+//   MUTANTS=ledger npm run test:mutants
+//   MUTANTS=ledger npm run test:mutants -- --mutate src/budget/rules.ts
+//
+// The command is run once per mutant, so what finds most of them quickly comes first. Nothing of dist/ is there to be run.
+
+const parts = {
+  ledger: {
+    mutate: ['src/budget/*.ts'],
+    command: [
+      'ava --config mutants.ava.config.js test-faults/mutants/ledger.tests.ts',
+      "--match='!*processes*' --match='!random talks*' --match='!days of*'",
+      '&& ava --fail-fast test/budget/{waiting,roots,window,model,processes}.test.ts',
+    ].join(' '),
+  },
+}
+
+const name = process.env.MUTANTS
+const part = parts[name]
+if (part === undefined) throw new Error(`MUTANTS=${name} is no part of errand; set it to one of ${Object.keys(parts)}.`)
+
+export default {
+  mutate: part.mutate,
+  testRunner: 'command',
+  commandRunner: { command: part.command },
+  // Each run is a process of its own, so nothing can be known of what a test covers.
+  coverageAnalysis: 'off',
+  disableTypeChecks: false,
+  concurrency: 2,
+  // A slow machine is no kill: this is reached by loops without an end alone.
+  timeoutMS: 60_000,
+  timeoutFactor: 4,
+  // Stryker would rewrite tsconfig.json by the API of a compiler that is not there; Node takes no note of it.
+  ignorePatterns: ['dist', 'coverage', 'tsconfig*.json'],
+  tempDirName: 'coverage/mutants-tmp',
+  reporters: ['progress', 'clear-text', 'json', 'html'],
+  jsonReporter: { fileName: `coverage/mutants/${name}.json` },
+  htmlReporter: { fileName: `coverage/mutants/${name}.html` },
+  allowConsoleColors: false,
+  thresholds: { high: 95, low: 90, break: 90 },
+}
