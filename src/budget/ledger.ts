@@ -187,6 +187,8 @@ export interface TurnRecord {
   readonly error?: string
   readonly costMicroUsd?: MicroUsd
   readonly basis?: Basis
+  /** What the operator gave back of its cost. */
+  readonly forgivenMicroUsd?: MicroUsd
   readonly tokens: number
   /** Kept for 24 h, at most 256 KiB. */
   readonly answer?: string

@@ -43,6 +43,7 @@ export const turnTree = (store: Store, root: string): TE.TaskEither<Failure, rea
 const select = `
   SELECT turn, root, parent, instance, sender AS "from", depth, engine, model, session, thread, state,
     createdAtMs, startedAtMs, endedAtMs, outcome, error, costMicroUsd, basis,
+    (SELECT -min(microUsd) FROM credits WHERE kind = 'forgive' AND credits.turn = turns.turn) AS forgivenMicroUsd,
     CASE state WHEN 'done' THEN tokens ELSE seenTokens END AS tokens
   FROM turns`
 
@@ -69,5 +70,6 @@ const turnRecordRow: t.Decoder<unknown, TurnRecord> = t.intersection([
     error: textColumn,
     costMicroUsd: countColumn,
     basis: basisColumn,
+    forgivenMicroUsd: countColumn,
   }),
 ])

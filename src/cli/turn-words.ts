@@ -21,6 +21,7 @@ export const turnJson = (turn: TurnRecord) => ({
   ...(turn.error === undefined ? {} : { error: turn.error }),
   costUsd: turn.costMicroUsd === undefined ? null : usdFrom(turn.costMicroUsd),
   basis: turn.basis ?? null,
+  ...(turn.forgivenMicroUsd === undefined ? {} : { forgivenUsd: usdFrom(turn.forgivenMicroUsd) }),
   tokens: turn.tokens,
 })
 
@@ -52,6 +53,7 @@ export const turnFacts = (turn: TurnRecord): readonly (readonly [string, string 
   ['session', turn.session],
   ['thread', turn.thread],
   ['cost', costOf(turn)],
+  ['forgiven', turn.forgivenMicroUsd === undefined ? undefined : showSpent(turn.forgivenMicroUsd)],
 ]
 
 /** Names and what they stand for, below each other. */

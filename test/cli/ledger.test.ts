@@ -173,6 +173,8 @@ test('budget forgive gives back what nobody can tell was spent, once', async t =
   t.like(cut, { costUsd: 0.4, basis: 'unknown' })
   const forgiven = await errand(place, ['budget', 'forgive', cut.turn.slice(0, 6)])
   t.is(forgiven.stdout, `$0.3900 given back to worker for turn ${cut.turn}.\n`)
+  t.regex((await errand(place, ['log', cut.turn])).stdout, /^forgiven: +\$0\.3900$/m)
+  t.is(JSON.parse((await errand(place, ['log', cut.turn, '--json'])).stdout).forgivenUsd, 0.39)
   t.like(JSON.parse((await errand(place, ['budget', 'worker', '--json'])).stdout)[0], {
     spentUsd: 0.01,
     unknownTurns: 0,
