@@ -64,4 +64,6 @@ const contentOf = (db: DatabaseSync): t.TypeOf<typeof content> => {
 
 const prepareConnection = (db: DatabaseSync): void => {
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
+  // The log is opened by the first one who reads.
+  db.exec('SELECT 1 FROM sqlite_schema')
 }

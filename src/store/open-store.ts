@@ -51,6 +51,17 @@ export const openStore = (
 
 const soundWithinMs = 500
 
+/**
+ * The file, its log, and the index of that, with the locks. All of them are there for as long as the file is open. Without the log,
+ * what is written is read by nobody; without the index, another process writes at the same time.
+ */
+const partsOf = (file: string): readonly string[] => ['', '-wal', '-shm'].map(part => file + part)
+
+const identityOf = (file: string): string | undefined => {
+  const what = fs.statSync(file, { throwIfNoEntry: false })
+  return what && `${what.dev}:${what.ino}`
+}
+
 // It leaves nothing behind, but pages are written for it.
 const changeNothing = (sql: Sql): void => {
   sql.run("INSERT OR REPLACE INTO balances (scope, window) VALUES ('', '')")
@@ -59,11 +70,13 @@ const changeNothing = (sql: Sql): void => {
 
 const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store => {
   const sql = sqlOf(db)
-  const opened = fs.statSync(file, { throwIfNoEntry: false })
+  const opened = partsOf(file).map(part => [part, identityOf(part)] as const)
   const checkStillThere = (): void => {
-    const now = fs.statSync(file, { throwIfNoEntry: false })
-    if (now === undefined || now.ino !== opened?.ino || now.dev !== opened.dev)
-      throw new Damage('it was deleted or replaced while errand ran')
+    if (!db.isOpen) return
+    for (const [part, was] of opened) {
+      if (identityOf(part) === was && was !== undefined) continue
+      throw new Damage(`${part === file ? 'it' : path.basename(part)} was deleted or replaced while errand ran`)
+    }
   }
   let lastWasRefused = false
   const read: Store['read'] = query =>

@@ -173,6 +173,29 @@ test('a store that is deleted or replaced while it is open is noticed', async x 
   x.is(right(await insert()), 1)
 })
 
+test('a store whose log, or the index of that, is deleted or replaced while it is open is noticed', async x => {
+  for (const end of ['-wal', '-shm']) {
+    const folder = testFolder(x)
+    // As some copies are: it becomes one with a log when it is opened.
+    right(await openStore(folder)()).close()
+    const copy = new DatabaseSync(storeFile(folder))
+    copy.exec('PRAGMA journal_mode = DELETE')
+    copy.close()
+    const store = await opened(x, folder)
+    const insert = () => store.write(sql => sql.run(`INSERT INTO balances (scope, window) VALUES ('a', 't')`))()
+    const part = storeFile(folder) + end
+    fs.renameSync(part, `${part}.away`)
+    const refused = left(await insert())
+    x.is(refused.code, 'session_state', end)
+    x.true(refused.sentence.includes(`errand.db${end} was deleted or replaced`), refused.sentence)
+    fs.copyFileSync(`${part}.away`, part)
+    x.is(left(await insert()).code, 'session_state', end)
+    x.is(left(await store.sound()()).code, 'session_state', end)
+    fs.renameSync(`${part}.away`, part)
+    x.is(right(await insert()), 1, end)
+  }
+})
+
 test('what a query throws is rolled back, and a bug stays a bug', async x => {
   const store = await opened(x, testFolder(x))
   const bug = new Error('a bug')
