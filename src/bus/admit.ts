@@ -95,8 +95,7 @@ const peerAllowed =
   (talk: TalkRequest): Step => {
     const { fromInstance } = talk
     const isOperator = caller.kind === 'operator' && fromInstance === operator
-    if (isOperator || peers.includes('*') || (fromInstance !== '*' && peers.includes(fromInstance)))
-      return E.right(talk)
+    if (isOperator || peers.includes('*') || peers.includes(fromInstance)) return E.right(talk)
     const who = JSON.stringify(fromInstance.slice(0, 64))
     return E.left(failure('peer_not_allowed', `${who} is not among the peers of ${name} in ${file}.`))
   }
