@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import type * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Relative } from '../budget/ledger.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Envelope, failureEnvelope, successEnvelope } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Bus } from './bus.ts'
@@ -24,8 +25,8 @@ export const cancel =
   (bus: Bus) =>
   (authorization: readonly string[], turn: string, unlessWaitedFor = false): T.Task<Envelope> => {
     const { host, instance } = bus
-    const askedAtMs = host.now()
-    const facts = () => ({ fromInstance: instance.name, durationMs: host.now() - askedAtMs })
+    const elapsedMs = stopwatch()
+    const facts = () => ({ fromInstance: instance.name, durationMs: elapsedMs() })
     return pipe(
       bus.authenticate(authorization),
       TE.chain(caller =>
@@ -91,7 +92,7 @@ const askIts = ({ turn, instance }: Relative): Failure =>
 /** What it delegated ends with it, here at once, in other processes as soon as they see their caller gone. */
 const whatEnded = async (host: Host, { turn, family }: Meant): Promise<E.Either<Failure, string>> => {
   const under = new Set(openUnder(turn, family).map(one => one.turn))
-  const giveUpAtMs = host.now() + longestWaitMs
+  const waitedMs = stopwatch()
   for (;;) {
     const looked = await host.ledger.family(turn.turn)()
     if (E.isLeft(looked)) return looked
@@ -99,7 +100,8 @@ const whatEnded = async (host: Host, { turn, family }: Meant): Promise<E.Either<
       looked.right.filter(one => one.turn === turn.turn && isOpen(one)),
     )
     for (const one of still) if (one.turn !== turn.turn) under.add(one.turn)
-    if (still.length === 0 || host.now() >= giveUpAtMs) return E.right(sayEnded(turn, looked.right, under.size, still))
+    if (still.length === 0 || waitedMs() >= longestWaitMs)
+      return E.right(sayEnded(turn, looked.right, under.size, still))
     await pause(lookEveryMs)
   }
 }

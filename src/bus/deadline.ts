@@ -13,9 +13,13 @@ export interface Deadline {
 const keptPart = 0.1
 const mostKeptMs = 5000
 
+// A turn whose time is up is ended within seconds. One that still runs so long after has a clock that was set meanwhile, or a
+// machine that slept, which its own limit does not count. What it asked for ends with it in any case.
+const endedWithinMs = 60_000
+
 /** A talk that a turn made has no longer than what is left of the turn's own time, and that waiting counts too. */
 export const inheritedDeadline = ({ parent }: Pick<Admitted, 'parent'>, nowMs: number): Deadline | undefined => {
-  if (parent?.deadlineAtMs === undefined) return undefined
+  if (parent?.deadlineAtMs === undefined || parent.deadlineAtMs + endedWithinMs < nowMs) return undefined
   const restMs = Math.max(0, parent.deadlineAtMs - nowMs)
   const leftMs = Math.round(restMs - Math.min(restMs * keptPart, mostKeptMs))
   const whose = `what was left of the time of the turn that asked (${parent.turn} of ${parent.instance})`

@@ -20,8 +20,8 @@ export interface Health {
 
 export const healthOf = async (bus: Bus): Promise<Health> => {
   const { host, instance, queue } = bus
-  const starts = [...host.live.values()].flatMap(({ instance: name, runningSinceMs }) =>
-    name === instance.name && runningSinceMs !== undefined ? [runningSinceMs] : [],
+  const spansMs = [...host.live.values()].flatMap(({ instance: name, ranForMs }) =>
+    name === instance.name && ranForMs !== undefined ? [ranForMs()] : [],
   )
   return {
     status: bus.stopping ? 'stopping' : (await takesTalks(bus)) ? 'ok' : 'refusing',
@@ -33,7 +33,7 @@ export const healthOf = async (bus: Bus): Promise<Health> => {
     pid: process.pid,
     running: queue.running(),
     queued: queue.waiting(),
-    oldestTurnMs: starts.length === 0 ? 0 : Math.max(0, host.now() - Math.min(...starts)),
+    oldestTurnMs: Math.max(0, ...spansMs),
   }
 }
 

@@ -7,6 +7,7 @@ import { retryBusyAfterMs } from '../budget/sentences.ts'
 import type { ThreadSession } from '../budget/threads.ts'
 import { endedBy } from '../engine/reasons.ts'
 import { after } from '../engine/timer.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Admitted } from './admit.ts'
 import type { Bus } from './bus.ts'
@@ -69,7 +70,7 @@ export const hold =
       const entered = await enterLine(bus, entry, ticket, ending.signal, accepted)
       if (E.isLeft(entered)) return entered
       release = ticket.take()
-      live.runningSinceMs = bus.host.now()
+      live.ranForMs = stopwatch()
       const done = (): void => {
         forget()
         release?.()

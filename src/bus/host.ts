@@ -1,4 +1,5 @@
 import type { Ledger } from '../budget/ledger.ts'
+import type { Stopwatch } from '../process/stopwatch.ts'
 import type { Failure } from '../protocol/failure.ts'
 
 /** One line of the log: an event's name and its facts, which are flat; never a prompt, an answer, a secret or a token. */
@@ -18,7 +19,7 @@ export interface LiveTalk {
   /** Resolves when it neither waits nor runs any more, and its row says so. */
   readonly over: Promise<void>
   /** Absent while it waits. */
-  runningSinceMs?: number
+  ranForMs?: Stopwatch
 }
 
 /** What the instances of one process share. */

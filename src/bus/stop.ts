@@ -19,7 +19,7 @@ export const stopTalks = async (bus: Bus, graceMs: number): Promise<void> => {
 
 const endTalks = ({ host, instance }: Bus, which: 'waiting' | 'running', why: ReturnType<typeof failure>): void => {
   for (const talk of host.live.values()) {
-    const runs = talk.runningSinceMs !== undefined
+    const runs = talk.ranForMs !== undefined
     if (talk.instance === instance.name && runs === (which === 'running')) talk.end(why)
   }
 }

@@ -3,6 +3,7 @@ import * as T from 'fp-ts/lib/Task.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Settled } from '../budget/ledger.ts'
 import { setIn } from '../budget/sentences.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import type { Json } from '../protocol/decode.ts'
 import { type Envelope, failureEnvelope, type ReplyFacts } from '../protocol/envelope.ts'
 import type { Failure } from '../protocol/failure.ts'
@@ -74,15 +75,15 @@ const admitted = (
   )
 
 /** What every answer says of the talk: how long it took, and in terms that its caller knows, once those were heard. */
-const answering = ({ host, instance }: Bus) => {
-  const heardAtMs = host.now()
+const answering = ({ instance }: Bus) => {
+  const elapsedMs = stopwatch()
   let capabilities = capabilitiesFor([])
   return {
     hear: (talk: TalkRequest): TalkRequest => {
       capabilities = capabilitiesFor(talk.capabilities ?? [])
       return talk
     },
-    facts: (): ReplyFacts => ({ fromInstance: instance.name, durationMs: host.now() - heardAtMs, capabilities }),
+    facts: (): ReplyFacts => ({ fromInstance: instance.name, durationMs: elapsedMs(), capabilities }),
   }
 }
 

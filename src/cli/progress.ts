@@ -1,3 +1,4 @@
+import { stopwatch } from '../process/stopwatch.ts'
 import { showSpan } from './span.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -14,9 +15,9 @@ const erase = '\r\u001b[K'
 /** Says on stderr what is waited for, and how long already. */
 export const progress = (terminal: Terminal, what: string): Progress => {
   if (!terminal.animated) return { while: say => say(), end: () => {} }
-  const startedAtMs = terminal.where.now()
+  const elapsedMs = stopwatch()
   const draw = () => {
-    const seconds = Math.round((terminal.where.now() - startedAtMs) / 1000)
+    const seconds = Math.round(elapsedMs() / 1000)
     const span = seconds === 0 ? '' : ` ${showSpan(seconds * 1000).replace('.0', '')}`
     terminal.draw(erase + terminal.dim(`${what} …${span}`))
   }

@@ -1,4 +1,5 @@
 import type * as T from 'fp-ts/lib/Task.js'
+import { stopwatch } from '../process/stopwatch.ts'
 import { ask } from './ask.ts'
 import { type Reply, replyOf } from './reply.ts'
 import { type Credentials, portOf, type Target } from './target.ts'
@@ -18,7 +19,7 @@ export const askToCancel =
     { now, unlessWaitedFor = false }: { readonly now: () => number; readonly unlessWaitedFor?: boolean },
   ): T.Task<Reply> =>
   async () => {
-    const startedAtMs = now()
+    const elapsedMs = stopwatch()
     const received = await ask(
       {
         port: portOf(target),
@@ -30,5 +31,5 @@ export const askToCancel =
       },
       target.name,
     )()
-    return replyOf(received, { fromInstance: target.name, durationMs: now() - startedAtMs }, now())
+    return replyOf(received, { fromInstance: target.name, durationMs: elapsedMs() }, now())
   }

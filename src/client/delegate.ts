@@ -1,4 +1,5 @@
 import type * as T from 'fp-ts/lib/Task.js'
+import { stopwatch } from '../process/stopwatch.ts'
 import { decodeProgress, type ProgressEvent } from '../protocol/progress.ts'
 import { capabilities, protocolVersion } from '../protocol/version.ts'
 import { ask } from './ask.ts'
@@ -43,7 +44,7 @@ export const delegate =
   (target: Target, talk: Talk, credentials: Credentials, options: DelegateOptions): T.Task<Reply> =>
   async () => {
     const { now, onProgress, idempotencyKey: key } = options
-    const startedAtMs = now()
+    const elapsedMs = stopwatch()
     let turn: string | undefined
     const listener = key === undefined ? onProgress : noting(accepted => (turn = accepted), onProgress)
     const received = await ask(
@@ -61,7 +62,7 @@ export const delegate =
       },
       target.name,
     )()
-    const asked = { fromInstance: target.name, durationMs: now() - startedAtMs, keyed: key !== undefined }
+    const asked = { fromInstance: target.name, durationMs: elapsedMs(), keyed: key !== undefined }
     const reply = replyOf(received, asked, now())
     return turn === undefined ? reply : { ...reply, turn }
   }

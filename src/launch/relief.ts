@@ -6,6 +6,7 @@ import type { Host } from '../bus/host.ts'
 import { type Served, serve } from '../bus/server.ts'
 import { ask } from '../client/ask.ts'
 import type { Loaded } from '../config/load.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { decode } from '../protocol/decode.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { TakenOver } from './hosting.ts'
@@ -62,11 +63,11 @@ const serveWhenFree = async (
   former: Registered,
   patienceMs: number,
 ): Promise<E.Either<Failure, Served>> => {
-  const giveUpAtMs = host.now() + patienceMs
+  const waitedMs = stopwatch()
   for (;;) {
     const tried = await serve(host, instance, priceOf)()
     if (E.isRight(tried) || instance.port === 0) return tried
-    if (host.now() >= giveUpAtMs) return E.left(notFree(former, instance.port, patienceMs))
+    if (waitedMs() >= patienceMs) return E.left(notFree(former, instance.port, patienceMs))
     await pause(tryEveryMs)
   }
 }
@@ -100,7 +101,7 @@ const watchFormer = (state: State, from: readonly Registered[], served: Readonly
   const late = Promise.all(
     from.map(async former => {
       const listensAgain = served.get(former.name)?.url === former.url
-      const inTime = listensAgain || (await letsGo(state, former))
+      const inTime = listensAgain || (await letsGo(former))
       await pause(lastTalksMs)
       letGo.add(former.name)
       await look()
@@ -123,11 +124,11 @@ const watchFormer = (state: State, from: readonly Registered[], served: Readonly
 }
 
 /** Whether nobody reaches the former host at its address any more, or it says itself that it takes no talks. */
-const letsGo = async (state: State, former: Registered): Promise<boolean> => {
-  const giveUpAtMs = state.where.now() + letGoMs
+const letsGo = async (former: Registered): Promise<boolean> => {
+  const waitedMs = stopwatch()
   for (;;) {
     if (await hasLetGo(former)) return true
-    if (state.where.now() >= giveUpAtMs) return false
+    if (waitedMs() >= letGoMs) return false
     await pause(lookEveryMs)
   }
 }

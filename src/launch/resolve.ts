@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Target } from '../client/target.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { Registered } from './registry.ts'
 import type { State } from './state.ts'
@@ -31,7 +32,7 @@ export const resolve =
   (state: State, name: string, { absentMs, except, signal }: ResolveOptions): TE.TaskEither<Unresolved, Target> =>
   async () => {
     const patienceMs = { absent: absentMs, changing: changingMs, stale: staleMs }
-    let sinceMs = state.where.now()
+    let waitedMs = stopwatch()
     let before: keyof typeof patienceMs | undefined
     for (;;) {
       const listed = await state.registry.list()()
@@ -40,9 +41,9 @@ export const resolve =
       if (entry?.life === 'elsewhere') return E.left({ why: unseen(entry), absent: false })
       if (entry?.url !== undefined && entry.url !== except) return E.right({ name, url: entry.url })
       const now = entry === undefined ? 'absent' : entry.url === undefined ? 'changing' : 'stale'
-      if (now !== before) sinceMs = state.where.now()
+      if (now !== before) waitedMs = stopwatch()
       before = now
-      if (signal?.aborted || state.where.now() - sinceMs >= patienceMs[now]) {
+      if (signal?.aborted || waitedMs() >= patienceMs[now]) {
         return E.left({ why: notRunning(name, entry, state), absent: now === 'absent' })
       }
       await pause(lookEveryMs)

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Mistakes } from '../config/config.ts'
 import { noSuchInstance } from '../config/no-such-instance.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import type { Failure } from '../protocol/failure.ts'
 import { recover } from './recover.ts'
 import type { Registered } from './registry.ts'
@@ -81,12 +82,12 @@ const forget = ({ registry }: State, { owner, name }: Registered): TE.TaskEither
 const untilGone =
   (state: State, names: readonly string[], waitMs: number): TE.TaskEither<Failure, readonly string[]> =>
   async () => {
-    const startedAtMs = state.where.now()
+    const waitedMs = stopwatch()
     for (;;) {
       const listed = await state.registry.list()()
       if (E.isLeft(listed)) return listed
       const left = names.filter(name => listed.right.some(entry => entry.name === name && entry.life === 'alive'))
-      if (left.length === 0 || state.where.now() - startedAtMs >= waitMs) return E.right(left)
+      if (left.length === 0 || waitedMs() >= waitMs) return E.right(left)
       await pause(lookEveryMs)
     }
   }

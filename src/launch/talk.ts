@@ -11,6 +11,7 @@ import { retry } from '../client/retry.ts'
 import type { Target } from '../client/target.ts'
 import type { Mistakes } from '../config/config.ts'
 import { reachOf } from '../config/reach.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import type { ProgressEvent } from '../protocol/progress.ts'
 import { refuseEarly } from './early.ts'
@@ -76,7 +77,7 @@ export const talkWith =
     if (E.isLeft(speaker)) return refusedReply(speaker.left, ask.name)
     const early = refuseEarly(state.config, ask.name, talkOf(ask, speaker.right))
     if (E.isLeft(early)) return refusedReply(early.left, ask.name)
-    const limits = limitsOf(ask, state.where.now)
+    const limits = limitsOf(ask)
     const key = ask.idempotencyKey ?? ((ask.retry ?? 0) > 0 ? randomUUID() : undefined)
     const keyed = key === undefined ? ask : { ...ask, idempotencyKey: key }
     // Inside a turn nothing is ever launched.
@@ -196,13 +197,13 @@ interface TalkLimits {
   readonly leftMs: () => number | undefined
 }
 
-const limitsOf = ({ signal, timeoutMs }: Ask, now: () => number): TalkLimits => {
-  const startedAtMs = now()
+const limitsOf = ({ signal, timeoutMs }: Ask): TalkLimits => {
+  const elapsedMs = stopwatch()
   return {
     signal: AbortSignal.any([
       ...(signal === undefined ? [] : [signal]),
       ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))]),
     ]),
-    leftMs: () => (timeoutMs === undefined ? undefined : Math.max(1, startedAtMs + timeoutMs - now())),
+    leftMs: () => (timeoutMs === undefined ? undefined : Math.max(1, timeoutMs - elapsedMs())),
   }
 }

@@ -5,6 +5,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { aboutDelegating, serverName } from '../bus/delegating.ts'
 import type { State } from '../launch/state.ts'
 import { type TalkEvent, talk } from '../launch/talk.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Asking, answer, type Desk } from './answer.ts'
 import { errandsOf } from './errands.ts'
 import { circleOf, sayInstances } from './instances.ts'
@@ -58,17 +59,17 @@ const goneOf = ({ input, output, end }: Connection): AbortSignal => {
   return AbortSignal.any([controller.signal, end])
 }
 
-const deskOf = (state: State, connection: Connection, gone: AbortSignal): Desk => ({
+const deskOf = (state: State, connection: Connection, gone: AbortSignal, now = stopwatch()): Desk => ({
   errands: errandsOf(
     async (wish, signal, onProgress) => {
       const { onEvent, verbose } = connection
       return (await talk(state, { ...wish, signal, onProgress, onEvent, verbose })()).envelope
     },
-    state.where.now,
+    now,
     gone,
   ),
   instances: sayInstances(state),
-  now: state.where.now,
+  now,
   beatMs: connection.beatMs ?? usualBeatMs,
   patienceMs: connection.patienceMs ?? usualPatienceMs,
 })

@@ -6,6 +6,7 @@ import { openRoot, rootState } from '../budget/roots.ts'
 import { turnRecord } from '../budget/turns.ts'
 import { sayDuration } from '../engine/sentence.ts'
 import type { Site } from '../launch/site.ts'
+import { stopwatch } from '../process/stopwatch.ts'
 import { type Envelope, failureEnvelope } from '../protocol/envelope.ts'
 import { type Failure, failure } from '../protocol/failure.ts'
 import { limitMicroUsd, microUsdFrom, usdFrom } from '../protocol/money.ts'
@@ -69,11 +70,12 @@ const pieceOf = (
 ): Piece => {
   const { store, where } = site.state
   const begunAtMs = where.now()
+  const elapsedMs = stopwatch()
   let toldMicroUsd = 0
 
   const talk = async ({ at, to, prompt, thread }: Step, key?: string): Promise<Envelope> => {
     const { signal, from, retry, timeoutMs, onProgress } = options
-    const leftMs = timeoutMs === undefined ? undefined : begunAtMs + timeoutMs - where.now()
+    const leftMs = timeoutMs === undefined ? undefined : timeoutMs - elapsedMs()
     const tooLate = leftMs !== undefined && leftMs <= 0 ? isOver(timeoutMs ?? 0) : undefined
     const refusal = signal?.aborted ? givenUp : tooLate
     if (refusal !== undefined) return failureEnvelope(refusal, { fromInstance: to, durationMs: 0 })

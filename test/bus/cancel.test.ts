@@ -249,7 +249,9 @@ test('a talk of a turn whose time is over begins nothing, and is charged nothing
     const reviewer = await bus.serve('reviewer', { behaviour: 'talks,hangs,shows-token' })
     const followed = await follow(reviewer.port)
     const [{ what = '', turn = '' } = {}] = await noted(bus, /^token/)
-    right(await bus.store.write(sql => sql.run('UPDATE turns SET deadlineAtMs = ? WHERE turn = ?', 1, turn))())
+    right(
+      await bus.store.write(sql => sql.run('UPDATE turns SET deadlineAtMs = ? WHERE turn = ?', Date.now() - 1, turn))(),
+    )
     const late = await ask(worker, { fromInstance: 'reviewer', depth: 2 }, what.slice('token '.length))
     t.like(late.json, { success: false, errorCode: 'timeout' })
     t.is(Reflect.get(Object(late.json), 'ext'), undefined)
