@@ -52,14 +52,24 @@ export const openStore = (
 const soundWithinMs = 500
 
 /**
- * The file, its log, and the index of that, with the locks. All of them are there for as long as the file is open. Without the log,
- * what is written is read by nobody; without the index, another process writes at the same time.
+ * The log of the file, and the index of that, with the locks: both are there for as long as the file is open. Without the log, what
+ * is written is read by nobody; without the index, another process writes at the same time.
  */
-const partsOf = (file: string): readonly string[] => ['', '-wal', '-shm'].map(part => file + part)
+const logOf = (file: string): readonly string[] => [`${file}-wal`, `${file}-shm`]
+
+/** Throws when one of these is not the one any more that it is now. */
+const watchOver = (files: readonly string[], what: (file: string) => string): (() => void) => {
+  const before = files.map(file => [file, identityOf(file)] as const)
+  return () => {
+    for (const [file, was] of before)
+      if (was === undefined || identityOf(file) !== was)
+        throw new Damage(`${what(file)} was deleted or replaced while errand ran`)
+  }
+}
 
 const identityOf = (file: string): string | undefined => {
-  const what = fs.statSync(file, { throwIfNoEntry: false })
-  return what && `${what.dev}:${what.ino}`
+  const found = fs.statSync(file, { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }
 
 // It leaves nothing behind, but pages are written for it.
@@ -70,18 +80,12 @@ const changeNothing = (sql: Sql): void => {
 
 const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store => {
   const sql = sqlOf(db)
-  const opened = partsOf(file).map(part => [part, identityOf(part)] as const)
-  const checkStillThere = (): void => {
-    if (!db.isOpen) return
-    for (const [part, was] of opened) {
-      if (identityOf(part) === was && was !== undefined) continue
-      throw new Damage(`${part === file ? 'it' : path.basename(part)} was deleted or replaced while errand ran`)
-    }
-  }
+  const checkFile = watchOver([file], () => 'it')
+  const checkLog = watchOver(logOf(file), path.basename)
   let lastWasRefused = false
   const read: Store['read'] = query =>
     whenUnlocked(file, lockedSpanMs, () => {
-      checkStillThere()
+      checkFile()
       return query(sql)
     })
   const write =
@@ -89,7 +93,8 @@ const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store =>
     async () => {
       const written = await whenUnlocked(file, spanMs, () =>
         inTransaction(db, () => {
-          checkStillThere()
+          checkFile()
+          checkLog()
           return change(sql)
         }),
       )()
@@ -100,7 +105,7 @@ const storeOf = (db: DatabaseSync, file: string, lockedSpanMs: number): Store =>
     file,
     read,
     write: change => write(change, lockedSpanMs),
-    sound: () => (lastWasRefused ? write(changeNothing, soundWithinMs) : read(() => undefined)),
+    sound: () => (lastWasRefused ? write(changeNothing, soundWithinMs) : read(checkLog)),
     close: () => {
       if (db.isOpen) db.close()
     },
