@@ -46,6 +46,48 @@ test('what is no talk is refused with a sentence that names the field and what i
   }
 })
 
+test('a refusal says each field once, as people name it, and tells no more of a value than fits', t => {
+  const refusal = (value: unknown): string => {
+    const read = decodeTalkRequest(value)
+    return E.isLeft(read) ? `${read.left.code}: ${read.left.sentence}` : ''
+  }
+  const depth = 'depth must be a non-negative integer'
+  const thread = 'ext.thread must be a name of 1 to 100 letters, digits, dots, dashes, underscores, colons and slashes'
+  const root = 'ext.root must be the id of a piece of work, 1 to 64 letters and digits'
+  const rows: readonly [unknown, string][] = [
+    [{ ...good, depth: 'x'.repeat(58) }, `${depth}, not "${'x'.repeat(58)}"`],
+    [{ ...good, depth: 'x'.repeat(59) }, `${depth}, not "${'x'.repeat(59)}…`],
+    [{ ...good, depth: ' ' }, `${depth}, not an empty string`],
+    [{ ...good, depth: null }, `${depth}, not null`],
+    [{ ...good, depth: Number.NaN }, `${depth}, not NaN`],
+    [{ ...good, depth: [1] }, `${depth}, not a list`],
+    [{ ...good, depth: {} }, `${depth}, not an object`],
+    [{ ...good, depth: false }, `${depth}, not false`],
+    [{ ...good, fromInstance: 5 }, 'fromInstance must be a non-empty string, not 5'],
+    [{ ...good, ext: 5, depth: -1 }, `${depth}, not -1; ext must be an object, not 5`],
+    [{ ...good, ext: { thread: '' } }, `${thread}, not an empty string`],
+    [{ ...good, ext: { root: '' } }, `${root}, not an empty string`],
+    [{ ...good, prompt: 5 }, 'prompt must be a non-empty string without NUL characters or lone surrogates, not 5'],
+    [
+      { ...good, prompt: 'words\0' },
+      'prompt must be a non-empty string without NUL characters or lone surrogates, not one with them',
+    ],
+    ['words', 'it must be an object, not "words"'],
+    [undefined, 'it must be an object, not missing'],
+  ]
+  for (const [value, wrong] of rows) t.is(refusal(value), `invalid_request: The request is not a talk: ${wrong}.`)
+})
+
+test('what a thread and a piece of work may be called', t => {
+  const isRead = (ext: unknown): boolean => E.isRight(decodeTalkRequest({ ...good, ext }))
+  for (const thread of ['a', '7', 'A.b_c:d/e-f', 'x'.repeat(100)]) t.true(isRead({ thread }), thread)
+  for (const thread of ['', '.a', '/a', '-a', 'a b', 'a\n', '\na', 'ä', 'x'.repeat(101), 5]) t.false(isRead({ thread }))
+  for (const root of ['a', 'Z9', 'x'.repeat(64)]) t.true(isRead({ root }), root)
+  for (const root of ['', 'a b', ' a', 'a ', 'a\n', '\na', 'a-b', 'x'.repeat(65), 5]) t.false(isRead({ root }))
+  t.true(isRead({ unheardOf: 5 }))
+  for (const ext of [null, 5, 'x']) t.false(isRead(ext))
+})
+
 test('what is written can be read back', t => {
   const success = successEnvelope('text', { ...facts, ext: { turn: 'a', costUsd: 0.1 } })
   t.deepEqual(decodeEnvelope(JSON.parse(JSON.stringify(success)), facts), E.right(success))
