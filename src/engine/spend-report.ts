@@ -35,7 +35,7 @@ const reader = (path: string, file: number): SpendReport => {
   let poll: NodeJS.Timeout | undefined
 
   const readOn = (passes: number): void => {
-    for (let pass = 0; pass < passes; pass++) {
+    for (let pass = 0; pass < passes && position < reportBytes; pass++) {
       const count = attempt(() => readSync(file, buffer, 0, readBytes, position)) ?? 0
       if (count === 0) return
       position += count
@@ -51,10 +51,10 @@ const reader = (path: string, file: number): SpendReport => {
     for (const each of text.split('\n')) if (each.trim() !== '') tell(eventsOf(each))
   }
 
-  // One that was replaced, removed or cut short has told something that was never read.
+  // One that was replaced, removed or cut short, or is too long, has told something that was never read.
   const isWhole = (): boolean => {
     const [ours, there] = [attempt(() => fstatSync(file)), attempt(() => statSync(path))]
-    return ours !== undefined && ours.ino === there?.ino && ours.dev === there.dev && ours.size >= position
+    return ours !== undefined && ours.ino === there?.ino && ours.dev === there.dev && ours.size === position
   }
 
   return {
@@ -64,11 +64,11 @@ const reader = (path: string, file: number): SpendReport => {
     },
     close: () => {
       clearInterval(poll)
-      readOn(256)
+      readOn(reportBytes / readBytes)
       tellLines(line.toString('utf8'))
       if (!isWhole()) tell([nobodyKnows])
       attempt(() => closeSync(file))
-      attempt(() => rmSync(path, { force: true }))
+      attempt(() => rmSync(path, { force: true, recursive: true }))
     },
   }
 }
@@ -76,6 +76,8 @@ const reader = (path: string, file: number): SpendReport => {
 const pollMs = 200
 const readBytes = 64 * 1024
 const lineBytes = 64 * 1024
+// Some ten thousand lines. To read more at once would keep all others waiting.
+const reportBytes = 1024 * 1024
 
 const nobodyKnows: EngineEvent = { kind: 'cost', scope: 'step', usd: Number.NaN }
 

@@ -91,6 +91,25 @@ test('a report that was removed or replaced is a cost that nobody knows', async 
   }
 })
 
+test('of a report that is longer than 1 MiB the rest is a cost that nobody knows', async t => {
+  // Each line has 16 bytes, so that the limit falls on the end of one.
+  const told = (lines: number) =>
+    `require('fs').writeFileSync(process.env.ERRAND_REPORT, '{"usd":0.00001}\\n'.repeat(${lines})); console.log('x')`
+  const all = 1024 * 64
+  const whole = await oneTurn({ engine: command, cli: script(told(all)) })
+  t.deepEqual(whole.cost, { microUsd: 10 * all, basis: 'reported' })
+  const longer = await oneTurn({ engine: command, cli: script(told(all + 1)) })
+  t.deepEqual(longer.cost, { microUsd: 10 * all, basis: 'unknown' })
+})
+
+test('a folder in the place of a report is a cost that nobody knows, and is removed', async t => {
+  const source = `const fs = require('fs'); const file = process.env.ERRAND_REPORT;
+    fs.rmSync(file); fs.mkdirSync(file); fs.writeFileSync(file + '/x', ''); console.log(file)`
+  const came = await oneTurn({ engine: command, cli: script(source) })
+  t.deepEqual(came.cost, { microUsd: 0, basis: 'unknown' })
+  t.false(existsSync(came.text ?? ''))
+})
+
 test('a price per turn is what each turn costs that started', async t => {
   const settings = { price: { perTurn: 0.05 } }
   const cost = { microUsd: 50_000, basis: 'priced' as const }
