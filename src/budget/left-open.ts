@@ -29,6 +29,22 @@ export const leftOpen = (store: Store, owners: readonly string[]): TE.TaskEither
       })),
   )
 
+// More than a host can end in the second that it takes to look for what they left.
+const lastTurns = 1000
+
+/** The turns that these hosts ended last. Who dies soon after has not looked yet for what left their groups. */
+export const lastEnded = (store: Store, owners: readonly string[]): TE.TaskEither<Failure, readonly string[]> =>
+  store.read(sql =>
+    sql
+      .all(
+        t.type({ turn: textColumn }),
+        `SELECT turn FROM turns
+         WHERE state = 'done' AND owner IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ${lastTurns}`,
+        JSON.stringify(owners),
+      )
+      .map(({ turn }) => turn),
+  )
+
 /** The latest moment that the store knows of; in the future where the clock was set back. */
 export const latestMomentMs = (store: Store): TE.TaskEither<Failure, number | undefined> =>
   store.read(

@@ -3,9 +3,10 @@ import path from 'node:path'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Ledger } from '../budget/ledger.ts'
+import { lastEnded } from '../budget/left-open.ts'
 import { ownersOfOpenTurns } from '../budget/recover.ts'
 import type { Config } from '../config/config.ts'
-import { endOrphan } from '../engine/reap.ts'
+import { endOrphan, sweepNow, sweepSoon } from '../engine/reap.ts'
 import type { Failure } from '../protocol/failure.ts'
 import type { Store } from '../store/store.ts'
 import { reportFolderOf } from './prepare-folder.ts'
@@ -15,14 +16,12 @@ import type { Registry } from './registry.ts'
  * Cleans up after hosts that died: their turns are ended and settled, their entries dropped. In this order, so that whoever
  * is interrupted here leaves it to the next one. Done before the first new talk.
  */
-export const recover = ({ store, ledger, registry, config }: Recoverable): TE.TaskEither<Failure, readonly string[]> =>
+export const recover = (at: Recoverable): TE.TaskEither<Failure, readonly string[]> =>
   pipe(
     // First: a host that enters after this look has its row before its first turn.
-    ownersOfOpenTurns(store),
-    TE.chain(registry.deadOwners),
-    TE.chain(owners =>
-      owners.length === 0 ? TE.right(owners) : cleanUp(ledger, registry, owners, reportFolderOf(config.stateFolder)),
-    ),
+    ownersOfOpenTurns(at.store),
+    TE.chain(at.registry.deadOwners),
+    TE.chain(owners => (owners.length === 0 ? TE.right(owners) : cleanUp(at, owners))),
   )
 
 interface Recoverable {
@@ -33,19 +32,24 @@ interface Recoverable {
 }
 
 const cleanUp = (
-  ledger: Ledger,
-  registry: Registry,
+  { store, ledger, registry, config }: Recoverable,
   owners: readonly string[],
-  reportFolder: string,
 ): TE.TaskEither<Failure, readonly string[]> =>
   pipe(
-    ledger.abandoned(owners),
+    lastEnded(store, owners),
+    TE.chainTaskK(turns => () => {
+      for (const turn of turns) sweepSoon(turn)
+      return sweepNow()
+    }),
+    TE.chain(() => ledger.abandoned(owners)),
     TE.chainFirstTaskK(turns => async () => {
       await Promise.all(
         turns.map(async ({ turn, process }) => {
           await endOrphan(turn, process)
           for (const left of [`${turn}.jsonl`, turn])
-            await rm(path.join(reportFolder, left), { force: true, recursive: true }).catch(() => undefined)
+            await rm(path.join(reportFolderOf(config.stateFolder), left), { force: true, recursive: true }).catch(
+              () => undefined,
+            )
         }),
       )
     }),

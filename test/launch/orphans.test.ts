@@ -19,18 +19,18 @@ const processOf = async (
 }
 
 /** A turn whose host was killed, and the process that the ledger had recorded of it. */
-const cutTurn = async (
-  { ledger, registry }: State,
-  turn: string,
-  recorded: { readonly pid: number; readonly startTime: string },
-) => {
+const cutTurn = async (state: State, turn: string, recorded: { readonly pid: number; readonly startTime: string }) => {
+  await heldTurn(state, turn)
+  await right(state.ledger.started(turn, recorded))
+}
+
+const heldTurn = async ({ ledger, registry }: State, turn: string) => {
   const { owner } = newOwner()
   await right(
     registry.claim({ owner, process: { ...thisProcess(), startTime: '1' } }, [{ name: turn, engine: 'command' }]),
   )
   const chain = { turn, root: turn, instance: 'worker', from: 'operator', depth: 1, engine: 'command', owner }
   await right(ledger.enter({ ...chain, tokenDigest: turn, limits: {}, maxTurnsPerRoot: 50 }, true))
-  await right(ledger.started(turn, recorded))
 }
 
 test('of what a dead host left, only what is still the same process is ended: no stranger that got its number', async t => {
@@ -47,4 +47,16 @@ test('of what a dead host left, only what is still the same process is ended: no
   t.false(orphan.lives())
   t.true(stranger.lives())
   t.true(outside.lives())
+})
+
+test('what a turn left behind that had ended just before its host died is ended too', async t => {
+  const state = await (await makeWorld(t)).state({ instances: { worker: scripted(echo) } })
+  const left = await processOf(t, 'outer:turn-1')
+  const other = await processOf(t, 'turn-2')
+  await heldTurn(state, 'turn-1')
+  const cost = { microUsd: 0, basis: 'none' } as const
+  await right(state.ledger.settle({ turn: 'turn-1', cost, tokens: 0, outcome: 'success', answer: 'x' }))
+  t.is((await right(recover(state))).length, 1)
+  t.false(left.lives())
+  t.true(other.lives())
 })
