@@ -50,11 +50,10 @@ const codeOf = (text: string, type: string, status: number | undefined, nowMs: n
   // A quota that comes back by itself is a limit.
   if (quota.test(words)) return resetInMs([told], nowMs) === undefined ? 'quota_exhausted' : 'rate_limited'
   if (markup.test(words)) return undefined
-  if (status !== undefined && statuses.has(status)) return statuses.get(status)
-  return phrases.find(([phrase]) => phrase.test(words))?.[1]
+  return statuses.get(status) ?? phrases.find(([phrase]) => phrase.test(words))?.[1]
 }
 
-const statuses: ReadonlyMap<number, ErrorCode> = new Map([
+const statuses: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [401, 'auth'],
   [402, 'quota_exhausted'],
   [403, 'auth'],
@@ -122,11 +121,7 @@ const phrases: readonly (readonly [RegExp, ErrorCode])[] = [
   ],
 ]
 
-const lines = (text: string): readonly string[] =>
-  text
-    .split(/\r?\n/)
-    .map(line => line.trim())
-    .filter(line => line !== '')
+const lines = (text: string): readonly string[] => text.split('\n').map(line => line.trim())
 
 const unknownCause = (name: string, end: EngineEnd): string => {
   const ended = howEnded(name, end)

@@ -105,7 +105,7 @@ const sessionTotalOf = (usage: Amount | undefined, cost: Amount | undefined): Pi
 }
 
 export const isMoney = (amount: MicroUsd | 'unknown' | undefined): amount is MicroUsd =>
-  typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0
+  Number.isSafeInteger(amount) && Number(amount) >= 0
 
 const moneyOf = (amount: MicroUsd | 'unknown' | undefined): MicroUsd | undefined =>
   isMoney(amount) ? amount : undefined

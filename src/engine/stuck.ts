@@ -73,9 +73,9 @@ const noted = (run: readonly Notice[], notice: Notice): readonly Notice[] =>
   )
 
 const runDues = (run: readonly Notice[], deadlineMs: number): readonly Due[] => {
-  const [first, last] = [run[0], run.at(-1)]
-  if (first === undefined || last === undefined) return []
-  const { why, atMs, waitMs } = last
+  const [first] = run
+  if (first === undefined) return []
+  const { why, atMs, waitMs } = run.at(-1) ?? first
   const limitMs = first.atMs + patienceMs
   const [once, again] = hopeless(run)
   return [

@@ -30,7 +30,7 @@ export interface Seen {
 /** `resume`: the session that the turn goes on with, whose totals are not charged again. */
 export const tallyOf = (priceOf: PriceOf, settingsModel?: string, resume?: Resume): Tally => {
   const denied: string[] = []
-  const seen: { -readonly [K in keyof Seen]: Seen[K] } = { text: '', lastText: '', denied }
+  const seen: { -readonly [K in keyof Omit<Seen, 'text'>]: Seen[K] } = { lastText: '', denied }
   const text = spoken()
   const usage = scopes()
   const cost = scopes()
@@ -123,26 +123,14 @@ const attempt = (price: () => MicroUsd | 'unknown'): MicroUsd | 'unknown' => {
 
 // Messages in their order; those that are long past are let go.
 const spoken = () => {
-  const pieces: string[] = []
-  let first = 0
-  let length = 0
+  let text = ''
   return {
     add: (words: string, continues: boolean): void => {
-      const piece = length === 0 || continues ? words : `\n\n${words}`
-      pieces.push(piece)
-      length += piece.length
-      for (let past = pieces[first]; past !== undefined && length - past.length >= textLimit; past = pieces[first]) {
-        length -= past.length
-        pieces[first] = ''
-        first += 1
-      }
-      if (first <= mostPast) return
-      pieces.splice(0, first)
-      first = 0
+      text += text === '' || continues ? words : `\n\n${words}`
+      if (text.length > 2 * textLimit) text = text.slice(-textLimit)
     },
-    all: (): string => pieces.slice(first).join('').slice(-textLimit),
+    all: (): string => text.slice(-textLimit),
   }
 }
 
-const mostPast = 1000
 const textLimit = 64 * 1024

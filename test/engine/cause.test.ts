@@ -102,6 +102,11 @@ const said: readonly Row[] = [
   ['Error resuming session: Invalid session identifier "nope".', 'session_state'],
   ['No saved session found with ID nope', 'session_state'],
   ['Session not found', 'session_state'],
+  ['Please run /login', 'auth'],
+  ['Not logged in, try again in 5 seconds', 'auth'],
+  ['cannot reach https://x.unauthorized.example', 'engine_cli'],
+  ['cannot open /unauthorized/log', 'engine_cli'],
+  ['cannot open unauthorized/a/b', 'engine_cli'],
 ]
 
 const places: Readonly<Record<string, (words: string) => EngineEnd>> = {
@@ -134,11 +139,21 @@ test('a status in the result tells what its words do not', t => {
     [500, 'nope', 'engine_cli'],
     [503, 'nope', 'rate_limited'],
     [529, 'nope', 'rate_limited'],
+    [500, 'Invalid API key', 'auth'],
+    [404, 'Session not found', 'session_state'],
   ]
   for (const [status, error, code] of rows) {
     const end: EngineEnd = { result: { kind: 'result', ok: false, error, status }, noise: '', stderr: '' }
     t.is(causeOf(engine, end, nowMs).code, code, `${status} ${error}`)
   }
+})
+
+test('a type in the result tells what its words do not', t => {
+  const caused = (type: string, error: string) =>
+    causeOf(engine, { result: { kind: 'result', ok: false, error, type }, noise: '', stderr: '' }, nowMs)
+  t.deepEqual(caused('authentication_error', 'nope'), { code: 'auth', sentence: 'nope' })
+  t.is(caused('api_error', 'Unauthorized').code, 'auth', 'the words are words still')
+  t.is(caused('api_error', 'nope').code, 'engine_cli')
 })
 
 test('the result outweighs stderr, stdout outweighs stderr, a retry comes last', t => {
@@ -150,6 +165,8 @@ test('the result outweighs stderr, stdout outweighs stderr, a retry comes last',
   t.is(causeOf(engine, { noise: limit, stderr: login, retry }, nowMs).code, 'rate_limited')
   t.is(causeOf(engine, { noise: '', stderr: login, retry }, nowMs).code, 'auth')
   t.is(causeOf(engine, { noise: '', stderr: 'gone', retry }, nowMs).code, 'rate_limited')
+  const wordless = causeOf(engine, { noise: '', stderr: '', exitCode: 1, retry: { kind: 'retry', status: 429 } }, nowMs)
+  t.deepEqual(wordless, { code: 'rate_limited', sentence: 'The CLI of any ended with exit status 1.' })
 })
 
 test('what an engine knows is not known better, but its time to wait may be', t => {
@@ -180,6 +197,18 @@ test('without a known phrase, the sentence is the line that names the cause', t 
     ],
     ['Traceback (most recent call last):\n  File "a.py", line 1\nValueError: boom\n', 'ValueError: boom'],
     ['warning: all is lost\n', 'The CLI of any ended with exit status 1.'],
+    ['plain words\r\n    at main (a.js:3:9)\r\n\r\n---\r\n42 %\r\n', 'plain words'],
+    ['It stood at home\n', 'It stood at home'],
+    ['it told an error: none\nlast words\n', 'last words'],
+    ...['Error: x', 'TypeError: x', 'fatal: x', 'fatal (code 7): x', 'panic: x', 'panicked at a.rs: x'].map(
+      alarm => [`first words\n${alarm}\nlast words\n`, alarm] as const,
+    ),
+    ...['unknown option: x', 'unknown options: x', 'Unknown argument: x'].map(
+      alarm => [`first words\n${alarm}\nlast words\n`, alarm] as const,
+    ),
+    ...['ripgrep not available', 'ripgrep is not available', 'note: x', 'Tip: x', 'info x', 'debug x', 'Usage: x'].map(
+      chatter => [`first words\n${chatter}\n`, 'first words'] as const,
+    ),
   ]
   for (const [stderr, sentence] of rows)
     t.is(causeOf(engine, { exitCode: 1, noise: '', stderr }, nowMs).sentence, sentence)
@@ -192,6 +221,7 @@ test('without a telling line, the sentence is how it ended', t => {
     [{ ...silent, exitCode: 3 }, 'The CLI of any ended with exit status 3.'],
     [{ ...silent, signal: 'SIGKILL' }, 'The CLI of any was ended by SIGKILL.'],
     [{ ...silent, exitCode: 0 }, 'The CLI of any ended without an answer.'],
+    [silent, 'The CLI of any ended without an answer.'],
     [{ noise: 'plain words', stderr: '', exitCode: 0 }, 'The CLI of any ended without an answer. It said: plain words'],
     [{ ...silent, retry, signal: 'SIGKILL' }, 'Reconnecting... waiting for network'],
   ]
@@ -247,7 +277,17 @@ test('how long a CLI means to wait is a hint only where it is long', t => {
       nowMs,
     )
   t.is(waits(512).retryAfterMs, undefined)
+  t.is(waits(5000).retryAfterMs, 5000)
   t.is(waits(7840).retryAfterMs, 7840)
+})
+
+test('a cause is told early: what comes after 16 KiB of a text is not looked at', t => {
+  const caused = (error: string) =>
+    causeOf(engine, { result: { kind: 'result', ok: false, error }, noise: '', stderr: '' }, nowMs)
+  const much = ' x'.repeat(8 * 1024)
+  t.is(caused(`${much} Not logged in`).code, 'engine_cli')
+  t.is(caused(`Not logged in ${much}`).code, 'auth')
+  t.is(caused(`Rate limit reached ${much} try again in 5 seconds`).retryAfterMs, undefined)
 })
 
 test('a cause is looked for in a time that does not run away, however long the text', t => {

@@ -65,9 +65,23 @@ test('a refused write fails, unless the instance may only read', t => {
   const evidence: Evidence = {
     ...nothing,
     result: { kind: 'result', ok: true, text: 'sorry' },
-    denied: ['Write a', 'Write a'],
+    denied: ['Write a', 'Write a', 'Bash b'],
   }
   const refused = outcomeOf(evidence)
-  t.like(refused, { left: { code: 'write_permission' } })
-  t.deepEqual(outcomeOf({ ...evidence, access: 'read' }), E.right({ text: 'sorry', denied: ['Write a', 'Write a'] }))
+  const says =
+    'The CLI was not allowed to: Write a, Bash b. Give the instance "access": "write", or "read" if it need not write.'
+  t.deepEqual(refused, E.left(failure('write_permission', says)))
+  t.deepEqual(outcomeOf({ ...evidence, access: 'read' }), E.right({ text: 'sorry', denied: evidence.denied }))
+})
+
+test('an answer that lost a piece is none, unless the final result has the whole of it', t => {
+  const torn: Evidence = { ...nothing, result: { kind: 'result', ok: true, text: '' }, said: 'hal', torn: true }
+  t.deepEqual(outcomeOf(torn), E.left(failure('engine_cli', 'A record of the answer was damaged on its way.')))
+  t.is(sentenceOf({ ...torn, result: { kind: 'result', ok: true, text: 'whole' } }), 'text: whole')
+  t.is(sentenceOf({ ...torn, torn: false }), 'text: hal')
+})
+
+test("the failure of an empty answer is the CLI's", t => {
+  const empty = outcomeOf({ ...nothing, result: { kind: 'result', ok: true, text: '' } })
+  t.deepEqual(empty, E.left(failure('engine_cli', 'The CLI ended without an answer.')))
 })

@@ -31,6 +31,7 @@ test('nothing is due before a retry, and nothing once work goes on after it', t 
     { kind: 'tool', name: 'x' },
     { kind: 'asked' },
     { kind: 'usage', scope: 'step', usage: { inputTokens: 1, outputTokens: 0 } },
+    { kind: 'usage', scope: 'step', usage: { inputTokens: 0, outputTokens: 1 } },
     { kind: 'result', ok: true, text: '' },
     { kind: 'result', ok: false, error: 'x' },
   ]
@@ -47,7 +48,10 @@ test('what says nothing of work changes nothing', t => {
     { kind: 'cost', scope: 'turn', usd: 0 },
     { kind: 'usage', scope: 'step', usage: { inputTokens: 0, outputTokens: 0 } },
   ]
-  for (const event of idle) t.deepEqual(due([0, retry(401)], [1, event]), [5, 'auth'], event.kind)
+  for (const event of idle) {
+    t.deepEqual(due([0, retry(401)], [1, event]), [5, 'auth'], event.kind)
+    t.is(due([0, event]), undefined, event.kind)
+  }
 })
 
 test('what no waiting helps ends at the second notice, or five seconds after the first', t => {
@@ -80,6 +84,8 @@ test('a wait that goes beyond the turn, or beyond five minutes, is not waited fo
   t.deepEqual(due([10, retry(429, { reason: '7200000' })]), [10, 'rate_limited'], 'also where the cause tells it')
   t.deepEqual(due([10, retry(429, { retryAfterMs: 300_000 })]), [55, 'rate_limited'])
   t.deepEqual(due([560, retry(429, { retryAfterMs: 41_000 })]), [560, 'rate_limited'])
+  t.deepEqual(due([560, retry(429, { retryAfterMs: 40_000 })]), [720, 'rate_limited'], 'it ends with the turn')
+  t.deepEqual(due([610, retry(500)]), [730, 'engine_cli'], 'it means to wait for nothing')
 })
 
 test('the cause is known as long as nothing else was heard, with the time to wait', t => {
@@ -91,6 +97,36 @@ test('the cause is known as long as nothing else was heard, with the time to wai
   t.deepEqual(stuck.cause(), failure('auth', 'Bad key.'), 'no waiting helps there')
   stuck.heard(text, 2)
   t.is(stuck.cause(), undefined)
+})
+
+test('a cause keeps the time to wait that it tells itself, and gets none where nobody told any', t => {
+  const caused = (notice: Retry): Failure | undefined => {
+    const stuck = stuckOf(meaning, 600_000)
+    stuck.heard(notice, 0)
+    return stuck.cause()
+  }
+  t.deepEqual(caused(retry(429)), failure('rate_limited', 'Slow down.'))
+  t.deepEqual(caused(retry(429, { retryAfterMs: 0 })), failure('rate_limited', 'Slow down.'))
+  t.deepEqual(caused(retry(429, { retryAfterMs: 9, reason: '7' })), failure('rate_limited', 'Slow down.', 7))
+})
+
+test('notices without end are let go: what is looked at does not grow with them', t => {
+  for (const code of ['auth', 'engine_cli'] as const) {
+    let looks = 0
+    const watched: Failure = {
+      sentence: 'x',
+      get code() {
+        looks += 1
+        return code
+      },
+    }
+    const stuck = stuckOf(() => watched, 600_000)
+    for (let at = 0; at < 1000; at++) stuck.heard(retry(500), at)
+    looks = 0
+    stuck.heard(retry(500), 1000)
+    stuck.due()
+    t.true(looks < 100, `${code}: ${looks}`)
+  }
 })
 
 test('a question ends it after five seconds without a record; the first one counts', t => {
