@@ -89,6 +89,41 @@ for (const [title, events, ending, expected] of costs) {
   })
 }
 
+test('a price per turn is charged for each turn that started, however it ended', t => {
+  const told = tallied([usage('turn', 5), cost('turn', 0.5)]).spend()
+  const charged = (perTurn: number, ending: Ending, spend = told): Cost =>
+    costOf(spend, { engine: jsonEngine, price: { perTurn } }, ending)
+  for (const ending of [byItself, failed, cut]) {
+    t.deepEqual(charged(0.25, ending), { microUsd: 250_000, basis: 'priced' })
+    t.deepEqual(charged(Number.NaN, ending), { microUsd: 0, basis: 'unknown' })
+  }
+  t.deepEqual(charged(0.25, byItself, tallied([]).spend()), { microUsd: 250_000, basis: 'priced' })
+  t.deepEqual(charged(0.25, { ...cut, started: false }), { microUsd: 0, basis: 'none' })
+  const price = { inputPerMTok: 1, outputPerMTok: 1 }
+  t.deepEqual(costOf(told, { engine: jsonEngine, price }, byItself), { microUsd: 500_000, basis: 'reported' })
+})
+
+test('a program that tells no work has done none: its success costs nothing', t => {
+  const textEngine = { ...jsonEngine, output: 'text' as const }
+  t.deepEqual(costOf(tallied([]).spend(), { engine: textEngine }, byItself), { microUsd: 0, basis: 'none' })
+  t.deepEqual(costOf(tallied([usage('step', 7)]).spend(), { engine: textEngine }, byItself), {
+    microUsd: 7,
+    basis: 'priced',
+  })
+})
+
+test('a success whose tokens are all of the cache costs what those cost, and nobody knows what if that is nothing', t => {
+  const cached: EngineEvent = {
+    kind: 'usage',
+    scope: 'turn',
+    usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 5 },
+  }
+  const costs = (microUsd: number): Cost =>
+    costOf(tallied([cached], () => microUsd).spend(), { engine: jsonEngine }, byItself)
+  t.deepEqual(costs(3), { microUsd: 3, basis: 'priced' })
+  t.deepEqual(costs(0), { microUsd: 0, basis: 'unknown' })
+})
+
 const jsonEngine = {
   name: 'x',
   output: 'json' as const,
@@ -97,12 +132,30 @@ const jsonEngine = {
   classify: () => ({ code: 'engine_cli' as const, sentence: '' }),
 }
 
+test('dollars that were not told are none, and take none back', t => {
+  for (const usd of [undefined, null]) {
+    t.is(tallied([usage('turn', 5), cost('turn', usd)]).spend().reported, undefined)
+    t.is(tallied([cost('turn', 0.5), cost('turn', usd)]).spend().reported, 500_000)
+  }
+})
+
+test('what costs nothing has a price; a price that throws is none', t => {
+  t.is(tallied([usage('turn', 5)], () => 0).spend().priced, 0)
+  const throws: PriceOf = () => {
+    throw new Error('no price')
+  }
+  t.is(tallied([usage('turn', 5)], throws).spend().priced, 'unknown')
+})
+
 test('what is no number is unknown, and never counts', t => {
   for (const usd of [-1, Number.NaN, Number.POSITIVE_INFINITY, '0.4', true, 10_001, {}]) {
     const priced = tallied([usage('turn', 5), cost('turn', usd)]).spend()
     t.deepEqual(costOf(priced, { engine: jsonEngine }, byItself), { microUsd: 5, basis: 'priced' }, String(usd))
     const unpriced = tallied([usage('turn', 5), cost('turn', usd)], () => 'unknown').spend()
     t.deepEqual(costOf(unpriced, { engine: jsonEngine }, byItself), { microUsd: 0, basis: 'unknown' }, String(usd))
+    const total = tallied([usage('turn', 5), cost('session', usd)]).spend()
+    t.is(total.reported, 'unknown')
+    t.deepEqual(costOf(total, { engine: jsonEngine }, byItself), { microUsd: 5, basis: 'priced' }, String(usd))
   }
   for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
     const bad: Usage = { inputTokens: 5, outputTokens: wrong }
@@ -124,6 +177,38 @@ test('a step is priced by its own model; the last model that was named is the on
   tally.add({ kind: 'usage', scope: 'step', usage: { inputTokens: 1, outputTokens: 1 }, model: 'b' })
   t.deepEqual(models, ['of the instance', 'a', 'b'])
   t.is(tally.seen().model, 'a')
+  t.is(
+    tallied([{ kind: 'usage', scope: 'step', usage: { inputTokens: 1, outputTokens: 1 }, model: 'b' }]).seen().model,
+    'b',
+  )
+})
+
+test('a failure is undone by an answer, and by no end without a word', t => {
+  const ends = (ok: boolean, words = ''): EngineEvent =>
+    ok ? { kind: 'result', ok, text: words } : { kind: 'result', ok, error: words }
+  const rows: readonly [string, readonly EngineEvent[], EngineEvent][] = [
+    ['an end without a word', [ends(true)], ends(true)],
+    ['after a failure', [ends(false, 'x'), ends(true)], ends(false, 'x')],
+    ['after a failure, what was said before it is no answer', [said, ends(false, 'x'), ends(true)], ends(false, 'x')],
+    ['something was said after the failure', [ends(false, 'x'), said, ends(true)], ends(true)],
+    ['the answer comes with the end', [ends(false, 'x'), ends(true, 'good')], ends(true, 'good')],
+    ['the answer came before', [ends(true, 'good'), ends(true)], ends(true)],
+    ['the last failure counts', [ends(false, 'x'), ends(false, 'y')], ends(false, 'y')],
+    ['a failure after an answer', [ends(true, 'good'), ends(false, 'x')], ends(false, 'x')],
+  ]
+  for (const [title, events, result] of rows) t.deepEqual(tallied(events).seen().result, result, title)
+  t.is(tallied([said, ends(false, 'x')]).seen().lastText, '')
+})
+
+test('of all that was said the last 64 KiB are kept', t => {
+  const messages = Array.from({ length: 3000 }, (_, at) => `message ${at} ${'x'.repeat(at % 100)}`)
+  const all = messages.join('\n\n')
+  const events = messages.map((text): EngineEvent => ({ kind: 'text', text }))
+  t.true(all.length > 2 * 64 * 1024)
+  t.is(tallied(events).seen().text, all.slice(-64 * 1024))
+  const long = 'y'.repeat(200 * 1024)
+  t.is(tallied([...events, { kind: 'text', text: `${long}end` }]).seen().text, `${long}end`.slice(-64 * 1024))
+  t.deepEqual(tallied([]).seen(), { text: '', lastText: '', denied: [] })
 })
 
 test('the answer of a CLI without a final text is its last message, or the pieces of it', t => {
@@ -135,6 +220,8 @@ test('the answer of a CLI without a final text is its last message, or the piece
   const tool: EngineEvent = { kind: 'tool', name: 'Bash' }
   t.is(tallied([text('I shall look.'), tool, text('It is fine.')]).seen().lastText, 'It is fine.')
   t.is(tallied([text('first'), text('second')]).seen().lastText, 'second')
+  const pieces = tallied([text('It '), text('is ', true), text('fine.', true), text('Done.')]).seen()
+  t.is(pieces.text, 'It is fine.\n\nDone.')
   t.is(tallied([text('It '), text('is ', true), text('fine.', true)]).seen().lastText, 'It is fine.')
   const part = (words: string, message: string): EngineEvent => ({ kind: 'text', text: words, message })
   t.is(tallied([part('one', 'a'), part('It is', 'b'), part('fine.', 'b')]).seen().lastText, 'It is\n\nfine.')
@@ -180,6 +267,7 @@ test('what is empty says nothing', t => {
   t.deepEqual({ session, model, lastText }, { session: 's', model: 'm', lastText: 'hi' })
   t.is(tally.spend().tokens, 5)
   t.false(tallied([usage('turn', 0), { kind: 'text', text: '' }]).spend().worked)
+  t.true(tallied([{ kind: 'tool', name: 'Bash' }]).spend().worked)
 })
 
 test('a request is pending until its usage is told, in each file for itself', t => {
@@ -212,6 +300,8 @@ test('many requests are no long context: where the steps are told as well, each 
     300,
   )
   t.is(tallied([...steps, usage('turn', 310)], tiered).spend().priced, 620, 'the steps are not all')
+  const unpricedSteps: PriceOf = of => (of.inputTokens === 150 ? 'unknown' : tiered(of))
+  t.is(tallied([...steps, usage('turn', 300)], unpricedSteps).spend().priced, 600, 'nobody knows what a step costs')
 })
 
 const resumed = (totalMicroUsd?: number, totalTokens?: number): Resume => ({
@@ -252,6 +342,62 @@ const totals: readonly [string, readonly EngineEvent[], Resume, PriceOf, tokens:
     () => 'unknown',
     40,
     { microUsd: 40, basis: 'reported' },
+  ],
+  [
+    'no price, and the tokens began anew: so did the dollars',
+    [usage('turn', 140), usage('session', 140), cost('session', 0.00014)],
+    resumed(100, 100),
+    () => 'unknown',
+    140,
+    { microUsd: 140, basis: 'reported' },
+  ],
+  [
+    'the run has no price of its own, and its tokens began anew: so did the price of the total',
+    [usage('turn', 139), usage('session', 140)],
+    resumed(100, 100),
+    ({ inputTokens }) => (inputTokens === 140 ? 140 : 'unknown'),
+    140,
+    { microUsd: 140, basis: 'priced' },
+  ],
+  [
+    'tokens of a session alone tell nothing of its dollars: the larger',
+    [usage('session', 140), cost('session', 0.00014)],
+    resumed(100, 100),
+    simplePrice,
+    40,
+    { microUsd: 140, basis: 'reported' },
+  ],
+  [
+    'what the run tells of its own dollars is what the total is compared with',
+    [cost('turn', 0.00005), cost('session', 0.00014)],
+    resumed(100, 100),
+    simplePrice,
+    0,
+    { microUsd: 40, basis: 'reported' },
+  ],
+  [
+    'a total of nothing outweighs no dollars of the run',
+    [cost('session', 0), cost('turn', 0.00005)],
+    resumed(100, 100),
+    simplePrice,
+    0,
+    { microUsd: 50, basis: 'reported' },
+  ],
+  [
+    'a total of nothing is one where nothing else was told',
+    [usage('turn', 40), cost('session', 0)],
+    resumed(0, 0),
+    simplePrice,
+    40,
+    { microUsd: 0, basis: 'reported' },
+  ],
+  [
+    'nobody knows what was before: the dollars that the run tells of itself, whatever its tokens would cost',
+    [usage('turn', 40), cost('turn', 0.5), cost('session', 9)],
+    resumed(),
+    simplePrice,
+    40,
+    { microUsd: 500_000, basis: 'reported' },
   ],
   [
     'nothing to compare the dollars with: the larger',
@@ -311,7 +457,10 @@ test('what the session has come to is told as the CLI told it', t => {
   ).spend()
   t.deepEqual(sessionTotal, { microUsd: 140, tokens: 140 })
   t.deepEqual(tallied([usage('session', 140)]).spend().sessionTotal, { microUsd: 140, tokens: 140 })
-  t.deepEqual(tallied([usage('session', 140)], () => 'unknown').spend().sessionTotal, { tokens: 140 })
+  const unpriced = tallied([usage('session', 140)], () => 'unknown').spend()
+  t.deepEqual(unpriced.sessionTotal, { tokens: 140 })
+  t.is(unpriced.priced, 'unknown')
+  t.deepEqual(tallied([cost('session', 0.00014)]).spend().sessionTotal, { microUsd: 140 })
   t.is(tallied([usage('turn', 140), cost('turn', 1)]).spend().sessionTotal, undefined)
 })
 
@@ -331,6 +480,18 @@ test('of two accounts the one that tells more is taken, never both', t => {
   t.deepEqual(taken(spendOf(usage('turn', 9)), spendOf()), [9, 9, false])
   t.deepEqual(taken(unpriced(9), spendOf(usage('step', 9))), [9, 9, true], 'the log knows the model')
   t.deepEqual(taken(spendOf(usage('turn', 9)), unpriced(12)), [9, 9, false], 'the log does not')
+  const dollars = tallied([usage('turn', 9), cost('turn', 1)], () => 'unknown').spend()
+  t.deepEqual(taken(dollars, unpriced(12)), [9, 'unknown', false], 'nor the dollars that the CLI told')
+  t.deepEqual(taken(spendOf(), spendOf()), [0, undefined, false], 'it tells of no request')
+  const total = { microUsd: 9, tokens: 9 }
+  const log = spendOf(usage('step', 9), usage('step', 1))
+  t.deepEqual(
+    accountOf(spendOf(usage('session', 9)), log).spend,
+    { ...log, sessionTotal: total },
+    "the total is the CLI's",
+  )
+  t.deepEqual(accountOf(spendOf(), spendOf(usage('session', 9))).spend.sessionTotal, total)
+  t.false('sessionTotal' in accountOf(spendOf(), log).spend)
 })
 
 test('a log is read for a turn that was cut, or whose dollars the CLI did not tell', t => {
