@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import http from 'node:http'
 import test from 'ava'
 import Koa from 'koa'
-import { wantsEvents } from '../../src/bus/accept.ts'
 import { eventStream } from '../../src/bus/event-stream.ts'
 import { tellingTo } from '../../src/bus/progress.ts'
 import { failureEnvelope } from '../../src/protocol/envelope.ts'
@@ -81,34 +80,6 @@ test('the capability is listed to who named it, with or without events, in succe
     t.deepEqual(await capabilities({ capabilities: ['progress-events'], fromInstance: 'stranger' }), added)
     t.deepEqual(await capabilities({}), added.slice(0, 2))
   })
-})
-
-const accepts: readonly (readonly [accept: string | undefined, events: boolean])[] = [
-  [undefined, false],
-  ['', false],
-  ['application/json', false],
-  ['*/*', false],
-  ['text/*', false],
-  ['text/event-stream', true],
-  ['TEXT/Event-Stream', true],
-  ['text/event-stream, application/json', true],
-  ['application/json, text/event-stream;q=0.5', false],
-  ['application/json;q=0.5, text/event-stream;q=0.8', true],
-  ['text/event-stream;q=0.8, */*;q=0.1', true],
-  ['text/event-stream;q=0.8, */*', false],
-  ['application/json;q=0.1, text/event-stream;q=0.8, */*', true],
-  ['text/event-stream;q=0', false],
-  ['text/event-stream;q=2', false],
-  ['text/event-stream;q=x', false],
-  ['text/event-stream; charset=utf-8 ; q=0.9', true],
-]
-
-test('events are for who names them and wants nothing more', t => {
-  for (const [accept, events] of accepts) {
-    const headers = accept === undefined ? {} : { accept: [accept] }
-    t.is(wantsEvents({ headers, port: 1 }), events, String(accept))
-  }
-  t.true(wantsEvents({ headers: { accept: ['application/json;q=0.1', 'text/event-stream'] }, port: 1 }))
 })
 
 test('what is refused before it is accepted is refused as ever', async t => {
