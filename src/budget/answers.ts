@@ -23,7 +23,6 @@ export const answerOf = (sql: Sql, turn: string, nowMs: number): string | undefi
 // The cut falls before a character that does not fit whole. SQLite would end a text at a NUL.
 const cutToLimit = (answer: string): string => {
   const bytes = Buffer.from(answer.replaceAll('\0', '\uFFFD'))
-  if (bytes.length <= answerLimitBytes) return bytes.toString()
   let end = answerLimitBytes
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.subarray(0, end).toString()

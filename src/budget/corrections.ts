@@ -9,7 +9,7 @@ import type { Sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import { balanceOf, rowsOf } from './balances.ts'
 import type { Per } from './budget.ts'
-import { turnRowOf, windowsHeldIn } from './turn-row.ts'
+import { type TurnRow, turnRowOf, windowsHeldIn } from './turn-row.ts'
 import { windowsOf } from './windows.ts'
 
 /**
@@ -55,16 +55,15 @@ export const forgiveTurn = (store: Store, nowMs: number, turn: string): TE.TaskE
 const forgive = (sql: Sql, nowMs: number, turn: string): E.Either<Failure, Forgiven> => {
   const row = turnRowOf(sql, turn)
   const windows = row && windowsHeldIn(row)
-  const done = sql.one(doneRow, `SELECT creditsBefore, tokens FROM turns WHERE turn = ? AND state = 'done'`, turn)
-  if (row === undefined || windows === undefined || done === undefined)
+  if (row?.state !== 'done' || windows === undefined)
     return nothing(`Turn ${turn} has not ended, so it was charged nothing yet.`)
   if (row.basis !== 'unknown')
     return nothing(`What turn ${turn} cost is known (${row.basis}), so there is nothing to forgive.`)
   if (sql.one(turnRow, `SELECT turn FROM credits WHERE kind = 'forgive' AND turn = ? LIMIT 1`, turn) !== undefined)
     return nothing(`Turn ${turn} was forgiven already.`)
   const microUsd = Math.max(0, (row.costMicroUsd ?? 0) - row.seenMicroUsd)
-  const tokens = Math.max(0, done.tokens - row.seenTokens)
-  const rows = rowsOf(row, windows).filter(([scope, window]) => !wasResetAfter(sql, scope, window, done))
+  const tokens = Math.max(0, row.tokens - row.seenTokens)
+  const rows = rowsOf(row, windows).filter(([scope, window]) => !wasResetAfter(sql, scope, window, row))
   if (rows.length === 0) return nothing(`The budgets of turn ${turn} were reset since, so there is nothing to forgive.`)
   for (const [scope, window] of rows) {
     sql.run(
@@ -81,7 +80,7 @@ const forgive = (sql: Sql, nowMs: number, turn: string): E.Either<Failure, Forgi
   return E.right({ turn, instance: row.instance, microUsd, tokens })
 }
 
-const wasResetAfter = (sql: Sql, scope: string, window: string, { creditsBefore = 0 }: Done): boolean =>
+const wasResetAfter = (sql: Sql, scope: string, window: string, { creditsBefore = 0 }: TurnRow): boolean =>
   sql.one(
     numberRow,
     `SELECT number FROM credits WHERE kind = 'reset' AND scope = ? AND window = ? AND number > ? LIMIT 1`,
@@ -112,7 +111,5 @@ const record = (sql: Sql, { scope, window, kind, microUsd, tokens, turns, turn, 
 
 const nothing = (why: string): E.Either<Failure, never> => E.left(failure('invalid_request', why))
 
-const doneRow = t.intersection([t.type({ tokens: countColumn }), t.partial({ creditsBefore: countColumn })])
-type Done = t.TypeOf<typeof doneRow>
 const turnRow = t.type({ turn: textColumn })
 const numberRow = t.type({ number: countColumn })

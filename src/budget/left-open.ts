@@ -1,33 +1,28 @@
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import * as t from 'io-ts/lib/index.js'
-import type { ProcessId } from '../process/process-id.ts'
 import type { Failure } from '../protocol/failure.ts'
 import { countColumn, textColumn } from '../store/columns.ts'
+import type { Sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
-
-/** A turn that has begun and is not done. */
-export interface LeftOpen {
-  readonly turn: string
-  readonly instance: string
-  readonly process?: Pick<ProcessId, 'pid' | 'startTime'>
-}
+import type { OpenTurn } from './ledger.ts'
 
 /** What these hosts have open. Changes nothing, unlike what cleans up after them (`recover.ts`). */
-export const leftOpen = (store: Store, owners: readonly string[]): TE.TaskEither<Failure, readonly LeftOpen[]> =>
-  store.read(sql =>
-    sql
-      .all(
-        openRow,
-        `SELECT turn, instance, pid, startTime FROM turns
-         WHERE state IN ('running', 'ending') AND owner IN (SELECT value FROM json_each(?)) ORDER BY number`,
-        JSON.stringify(owners),
-      )
-      .map(({ turn, instance, pid, startTime }) => ({
-        turn,
-        instance,
-        ...(pid === undefined || startTime === undefined ? {} : { process: { pid, startTime } }),
-      })),
-  )
+export const leftOpen = (store: Store, owners: readonly string[]): TE.TaskEither<Failure, readonly OpenTurn[]> =>
+  store.read(sql => openTurnsOf(sql, owners))
+
+export const openTurnsOf = (sql: Sql, owners: readonly string[]): readonly OpenTurn[] =>
+  sql
+    .all(
+      openRow,
+      `SELECT turn, instance, pid, startTime FROM turns
+       WHERE state IN ('running', 'ending') AND owner IN (SELECT value FROM json_each(?)) ORDER BY number`,
+      JSON.stringify(owners),
+    )
+    .map(({ turn, instance, pid, startTime }) => ({
+      turn,
+      instance,
+      ...(pid === undefined || startTime === undefined ? {} : { process: { pid, startTime } }),
+    }))
 
 // More than a host can end in the second that it takes to look for what they left.
 const lastTurns = 1000

@@ -1,10 +1,11 @@
 import type * as TE from 'fp-ts/lib/TaskEither.js'
 import * as t from 'io-ts/lib/index.js'
 import type { Failure } from '../protocol/failure.ts'
-import { countColumn, textColumn } from '../store/columns.ts'
+import { textColumn } from '../store/columns.ts'
 import type { Sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 import type { OpenTurn } from './ledger.ts'
+import { openTurnsOf } from './left-open.ts'
 import { freeKeysOf } from './requests.ts'
 import { settleTurn } from './settle.ts'
 import { turnRowOf } from './turn-row.ts'
@@ -14,18 +15,7 @@ export const abandonedTurns = (sql: Sql, owners: readonly string[]): readonly Op
   const among = JSON.stringify(owners)
   sql.run(`DELETE FROM turns WHERE state = 'waiting' AND owner IN (SELECT value FROM json_each(?))`, among)
   freeKeysOf(sql, among)
-  return sql
-    .all(
-      openTurn,
-      `SELECT turn, instance, pid, startTime FROM turns
-       WHERE state <> 'done' AND owner IN (SELECT value FROM json_each(?)) ORDER BY number`,
-      among,
-    )
-    .map(({ turn, instance, pid, startTime }) => ({
-      turn,
-      instance,
-      ...(pid === undefined || startTime === undefined ? {} : { process: { pid, startTime } }),
-    }))
+  return openTurnsOf(sql, owners)
 }
 
 /** Settles them as cut: at their hold, or at what had been seen if that is more. To be called in a transaction. */
@@ -54,8 +44,3 @@ export const ownersOfOpenTurns = (store: Store): TE.TaskEither<Failure, readonly
       .all(t.type({ owner: textColumn }), `SELECT DISTINCT owner FROM turns WHERE state <> 'done'`)
       .map(({ owner }) => owner),
   )
-
-const openTurn = t.intersection([
-  t.type({ turn: textColumn, instance: textColumn }),
-  t.partial({ pid: countColumn, startTime: textColumn }),
-])

@@ -11,7 +11,8 @@ export type TurnRow = t.TypeOf<typeof turnRow>
 export const turnRowOf = (sql: Sql, turn: string): TurnRow | undefined =>
   sql.one(
     turnRow,
-    `SELECT instance, root, state, limits, day, month, heldMicroUsd, heldTokens, seenMicroUsd, seenTokens, costMicroUsd, basis
+    `SELECT instance, root, state, limits, day, month, heldMicroUsd, heldTokens, seenMicroUsd, seenTokens, costMicroUsd, basis,
+       tokens, creditsBefore
      FROM turns WHERE turn = ?`,
     turn,
   )
@@ -68,6 +69,7 @@ const turnRow = t.intersection([
     limits: limitsColumn,
     seenMicroUsd: countColumn,
     seenTokens: countColumn,
+    tokens: countColumn,
   }),
   t.partial({
     day: textColumn,
@@ -76,5 +78,6 @@ const turnRow = t.intersection([
     heldTokens: countColumn,
     costMicroUsd: countColumn,
     basis: basisColumn,
+    creditsBefore: countColumn,
   }),
 ])

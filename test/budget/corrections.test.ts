@@ -1,5 +1,9 @@
 import test from 'ava'
+import * as io from 'io-ts/lib/index.js'
 import { forgiveTurn, resetBudget } from '../../src/budget/corrections.ts'
+import { addCredit } from '../../src/budget/credits.ts'
+import { turnRecord } from '../../src/budget/turns.ts'
+import { integerColumn, textColumn } from '../../src/store/columns.ts'
 import { left, right } from '../store/folder.ts'
 import { budget, ended, entry, openDesk, usd } from './desk.ts'
 
@@ -44,6 +48,70 @@ test('where only one window was reset, the others get it back', async t => {
 test('a turn that runs is not forgiven', async t => {
   const { ledger, store, clock } = await openDesk(t)
   right(await ledger.enter(entry('a', { limits }), true)())
-  t.is(left(await forgiveTurn(store, clock.nowMs, 'a')()).code, 'invalid_request')
+  t.deepEqual(left(await forgiveTurn(store, clock.nowMs, 'a')()), {
+    code: 'invalid_request',
+    sentence: 'Turn a has not ended, so it was charged nothing yet.',
+  })
   t.is(left(await forgiveTurn(store, clock.nowMs, 'none')()).code, 'invalid_request')
+  right(await ledger.enter(entry('waits', { limits }), false)())
+  t.is(left(await forgiveTurn(store, clock.nowMs, 'waits')()).code, 'invalid_request')
 })
+
+test('a turn is forgiven once, and only where nobody can tell what it cost', async t => {
+  const { ledger, store, clock, state } = await openDesk(t)
+  const capped = budget({ microUsd: usd(1), tokens: 1000 }, { maxTurnMicroUsd: usd(0.4), maxTurnTokens: 500 })
+  const forgive = (turn: string) => forgiveTurn(store, clock.nowMs, turn)()
+  right(await ledger.enter(entry('known', { limits: capped }), true)())
+  right(await ledger.settle(ended('known', usd(0.1)))())
+  t.is(
+    left(await forgive('known')).sentence,
+    'What turn known cost is known (reported), so there is nothing to forgive.',
+  )
+  right(await ledger.enter(entry('cut', { limits: capped }), true)())
+  right(await ledger.seen('cut', usd(0.05), 120)())
+  right(await ledger.settle(ended('cut', usd(0.05), 'unknown', 'timeout', 120))())
+  t.like(await state(worker), { spentMicroUsd: usd(0.5), tokens: 500, unknownTurns: 1 })
+  t.deepEqual(right(await forgive('cut')), { turn: 'cut', instance: 'worker', microUsd: usd(0.35), tokens: 380 })
+  t.is(left(await forgive('cut')).sentence, 'Turn cut was forgiven already.')
+  t.like(await state(worker), { spentMicroUsd: usd(0.15), tokens: 120, unknownTurns: 0 })
+  t.is(right(await turnRecord(store, clock.nowMs, 'cut')())?.forgivenMicroUsd, usd(0.35))
+})
+
+test('what was charged no more than was seen gives nothing back, and takes nothing', async t => {
+  const { ledger, store, clock, state } = await openDesk(t)
+  right(await ledger.enter(entry('a', { limits }), true)())
+  right(await ledger.seen('a', usd(0.5), 300)())
+  right(await ledger.settle(ended('a', usd(0.5), 'unknown', 'timeout', 100))())
+  t.like(right(await forgiveTurn(store, clock.nowMs, 'a')()), { microUsd: 0, tokens: 0 })
+  t.like(await state(worker), { spentMicroUsd: usd(0.5), tokens: 300, unknownTurns: 0 })
+})
+
+test('the history tells what a reset and a forgiven turn took off the count', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  right(await ledger.enter(entry('a', { limits: budget({ microUsd: usd(1) }, { maxTurnMicroUsd: usd(0.4) }) }), true)())
+  right(await ledger.settle(ended('a', usd(0.1), 'unknown', 'timeout', 70))())
+  right(await addCredit(store, clock.nowMs, { scope: 'worker', microUsd: usd(2), per: 'day', note: 'for the week' })())
+  right(await resetBudget(store, clock.nowMs, { scope: 'worker', per: 'day' })())
+  right(await forgiveTurn(store, clock.nowMs, 'a')())
+  const history = right(await store.read(sql => sql.all(creditRow, 'SELECT * FROM credits ORDER BY number'))())
+  t.deepEqual(
+    history.map(({ kind, scope, window, microUsd, tokens, turns, turn, note }) => [
+      ...[kind, scope, window, microUsd, tokens, turns, turn, note],
+    ]),
+    [
+      ['add', 'worker', '2026-12-01', usd(2), 0, 0, undefined, 'for the week'],
+      ['reset', 'worker', '2026-12-01', -usd(0.4), -70, -1, undefined, 'spent $0.4000, added $2.0000'],
+      ['forgive', 'worker', 'total', -usd(0.3), -70, 0, 'a', undefined],
+      ['forgive', 'worker', '2026-12', -usd(0.3), -70, 0, 'a', undefined],
+      ['forgive', '*', 'total', -usd(0.3), -70, 0, 'a', undefined],
+      ['forgive', '*', '2026-12', -usd(0.3), -70, 0, 'a', undefined],
+      ['forgive', '*', '2026-12-01', -usd(0.3), -70, 0, 'a', undefined],
+    ],
+  )
+})
+
+const creditRow = io.intersection([
+  io.type({ kind: textColumn, scope: textColumn, window: textColumn }),
+  io.type({ microUsd: integerColumn, tokens: integerColumn, turns: integerColumn }),
+  io.partial({ turn: textColumn, note: textColumn }),
+])

@@ -22,11 +22,11 @@ test('damaged pages refuse talks; they never read as an empty budget', async t =
   t.is(left(await again.ledger.enter(entry('c'), true)()).code, 'session_state')
 })
 
-for (const [what, sql] of [
-  ['limits that are no JSON', `UPDATE turns SET limits = '{'`],
-  ['limits that are no limits', `UPDATE turns SET limits = '{"budget":{"per":"week"}}'`],
-  ['a basis that is none', `UPDATE turns SET basis = 'free'`],
-  ['a balance that is gone', 'DELETE FROM balances'],
+for (const [what, sql, names] of [
+  ['limits that are no JSON', `UPDATE turns SET limits = '{'`, 'limits'],
+  ['limits that are no limits', `UPDATE turns SET limits = '{"budget":{"per":"week"}}'`, 'limits'],
+  ['a basis that is none', `UPDATE turns SET basis = 'free'`, 'basis'],
+  ['a balance that is gone', 'DELETE FROM balances', 'the balance of worker for total is gone'],
 ] as const) {
   test(`${what}: nothing is settled by guess, and the hold stays`, async t => {
     const { ledger, store } = await openDesk(t)
@@ -35,6 +35,7 @@ for (const [what, sql] of [
     const refusal = left(await ledger.settle(ended('a', usd(0.05)))())
     t.is(refusal.code, 'session_state')
     t.true(refusal.sentence.includes(store.file), refusal.sentence)
+    t.true(refusal.sentence.includes(names), refusal.sentence)
     t.deepEqual(
       right(await ledger.abandoned(['host'])()).map(({ turn }) => turn),
       ['a'],

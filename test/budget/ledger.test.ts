@@ -1,6 +1,13 @@
 import test from 'ava'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Entry } from '../../src/budget/ledger.ts'
+import { lastEnded, leftOpen } from '../../src/budget/left-open.ts'
+import { createLedger } from '../../src/budget/open-ledger.ts'
+import { setIn } from '../../src/budget/sentences.ts'
 import { turnRecord, turnRecords } from '../../src/budget/turns.ts'
+import { failure } from '../../src/protocol/failure.ts'
 import { maxTurnMicroUsd, maxTurnTokens } from '../../src/protocol/money.ts'
+import type { Store } from '../../src/store/store.ts'
 import { left, right } from '../store/folder.ts'
 import { budget, charge, ended, entry, openDesk, usd } from './desk.ts'
 
@@ -28,7 +35,11 @@ test('ten turns that hold more than they cost: the next one waits, then runs, an
   t.deepEqual(right(await ledger.hold(late)()), { state: 'waiting', for: 'money' })
   for (let at = 0; at < 10; at += 1) right(await ledger.settle(ended(`t${at}`, usd(0.01)))())
   t.is(right(await ledger.hold(late)()).state, 'running')
-  t.is(right(await ledger.hold(late)()).state, 'running', 'asked twice, held once')
+  t.deepEqual(
+    right(await ledger.hold(late)()),
+    { state: 'running', allowance: { microUsd: usd(0.1) } },
+    'asked twice, held once',
+  )
   right(await ledger.settle(ended('late', usd(0.01)))())
   const now = await state({ instance: 'worker', budget: { microUsd: usd(1), per: 'total' } })
   t.like(now, { spentMicroUsd: usd(0.11), heldMicroUsd: 0, turns: 11, limitMicroUsd: usd(1) })
@@ -59,6 +70,18 @@ test('the refusal tells used and limit, whose, and what is held apart; and leave
     ['c', 'a'],
   )
   t.is(right(await turnRecord(store, clock.nowMs, 'b')()), undefined)
+})
+
+test('a refusal by a limit of the file names the file, any other stays as it is', async t => {
+  const { ledger } = await openDesk(t)
+  const refusal = left(await ledger.enter(entry('a', { limits: budget({ turns: 0 }) }), true)())
+  t.deepEqual(setIn('/x/budgets.json')(refusal), {
+    code: 'budget_exhausted',
+    sentence:
+      'Budget exhausted: 0 turns used of 0. It is the budget of worker. For more: raise it in budgets.json. It is set in /x/budgets.json.',
+  })
+  const busy = failure('busy', 'worker is busy.', 1000)
+  t.is(setIn('/x/budgets.json')(busy), busy)
 })
 
 test('0 blocks before anything starts, a missing budget is no limit', async t => {
@@ -99,9 +122,14 @@ test('a second settle changes nothing, and a turn that never ran cannot be settl
   t.like(right(await ledger.settle(ended('a', usd(0.09), 'unknown'))()), { microUsd: usd(0.04), basis: 'reported' })
   right(await ledger.seen('a', usd(0.5), 9)())
   right(await ledger.started('a', { pid: 1, startTime: 'x' })())
-  t.like(await state({ instance: 'worker' }), { spentMicroUsd: usd(0.04), turns: 1, tokens: 0, heldMicroUsd: 0 })
+  t.like(await state({ instance: 'worker' }), {
+    ...{ spentMicroUsd: usd(0.04), turns: 1, tokens: 0, heldMicroUsd: 0, unknownTurns: 0 },
+  })
   right(await ledger.enter(entry('b', { limits }), false)())
-  t.is(left(await ledger.settle(ended('b', usd(0.04)))()).code, 'internal_error')
+  t.deepEqual(left(await ledger.settle(ended('b', usd(0.04)))()), {
+    code: 'internal_error',
+    sentence: 'Turn b never ran, so nothing can be charged for it.',
+  })
   t.is(left(await ledger.settle(ended('nobody', usd(0.04)))()).code, 'internal_error')
   t.like(await state({ instance: 'worker' }), { spentMicroUsd: usd(0.04), heldMicroUsd: 0 })
 })
@@ -116,7 +144,17 @@ test('one that waits and leaves is forgotten; one that runs cannot leave', async
     right(await turnRecords(store, { limit: 10 })()).map(({ turn }) => turn),
     ['a'],
   )
-  t.is(left(await ledger.hold(entry('b'))()).code, 'cancelled')
+  t.deepEqual(left(await ledger.hold(entry('b'))()), {
+    code: 'cancelled',
+    sentence: 'The talk does not wait for worker any more.',
+  })
+  const limits = budget({ turns: 1 })
+  right(await ledger.enter(entry('c', { limits, instance: 'other' }), true)())
+  t.is(
+    left(await ledger.hold(entry('d', { limits, instance: 'other' }))()).code,
+    'cancelled',
+    'also where nothing is left',
+  )
 })
 
 test('one that waited finds the budget used up: refused, no row', async t => {
@@ -161,6 +199,54 @@ test('tokens and turns are limits too', async t => {
   t.is(left(await ledger.hold(entry('c', { limits }))()).code, 'budget_exhausted')
 })
 
+test('a turn that succeeded has told its tokens, one that was cut is charged what it held', async t => {
+  const { ledger, state } = await openDesk(t)
+  const limits = budget({ tokens: 1000 }, { maxTurnTokens: 400 })
+  const tokens = async (turn: string, outcome: string): Promise<number> => {
+    right(await ledger.enter(entry(turn, { limits }), true)())
+    right(await ledger.settle(ended(turn, 0, 'unknown', outcome, 50))())
+    return (await state({ instance: 'worker' })).tokens
+  }
+  t.is(await tokens('a', 'success'), 50)
+  t.is(await tokens('b', 'timeout'), 450)
+})
+
+test('its deadline is the earlier of how long it may run and when it must be over', async t => {
+  const { ledger, clock } = await openDesk(t)
+  const deadline = async (turn: string, more: Partial<Entry>) => {
+    right(await ledger.enter(entry(turn, more), true)())
+    return right(await ledger.proved(`digest of ${turn}`)())?.deadlineAtMs
+  }
+  const inMs = (ms: number) => clock.nowMs + ms
+  t.is(await deadline('a', { timeoutMs: 1000 }), inMs(1000))
+  t.is(await deadline('b', { latestEndMs: inMs(700) }), inMs(700))
+  t.is(await deadline('c', { timeoutMs: 1000, latestEndMs: inMs(700) }), inMs(700))
+  t.is(await deadline('d', { timeoutMs: 500, latestEndMs: inMs(700) }), inMs(500))
+  t.is(await deadline('e', {}), undefined)
+})
+
+test('a refusal by an empty budget and a wait that goes on write nothing', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  const refusesToWrite: Store = { ...store, write: () => TE.left(failure('internal_error', 'It was written to.')) }
+  const reader = createLedger(refusesToWrite, { now: () => clock.nowMs })
+  const limits = budget({ microUsd: usd(1) }, { maxTurnMicroUsd: usd(0.5) })
+  right(await ledger.enter(entry('a', { limits }), true)())
+  right(await ledger.enter(entry('b', { limits, thread: 't' }), true)())
+  right(await ledger.enter(entry('c', { limits, thread: 't' }), false)())
+  right(await ledger.enter(entry('d', { limits }), false)())
+  t.deepEqual(right(await reader.hold(entry('c', { limits, thread: 't' }))()), { state: 'waiting', for: 'thread' })
+  t.deepEqual(right(await reader.hold(entry('d', { limits }))()), { state: 'waiting', for: 'money' })
+  right(await ledger.settle(ended('a', usd(0.1)))())
+  t.is(left(await reader.hold(entry('d', { limits }))()).sentence, 'It was written to.', 'what would run is written')
+  await charge(ledger, entry('e', { limits }), usd(1))
+  t.is(left(await reader.enter(entry('f', { limits }), true)()).code, 'budget_exhausted')
+  t.is(
+    left(await ledger.hold(entry('c', { limits, thread: 't' }))()).code,
+    'budget_exhausted',
+    'whoever is on its thread',
+  )
+})
+
 test('from 80 % on a settle warns, of the fullest budget', async t => {
   const { ledger } = await openDesk(t)
   const limits = { budget: { microUsd: usd(1), per: 'day' }, total: { microUsd: usd(10), per: 'month' } } as const
@@ -179,7 +265,10 @@ test('one root has so many turns and no more, whoever makes them', async t => {
   right(await ledger.enter(child('c'), true)())
   const refusal = left(await ledger.enter(child('d'), true)())
   t.is(refusal.code, 'turns_exhausted')
-  t.regex(refusal.sentence, /3 of 3/)
+  t.is(
+    setIn('/x/budgets.json')(refusal).sentence,
+    'Turns exhausted: 3 of 3 under one root. It is the maxTurnsPerRoot of d. It is set in /x/budgets.json.',
+  )
   t.is(right(await ledger.enter(entry('another', { instance: 'd', maxTurnsPerRoot: 3 }), true)()).state, 'running')
 })
 
@@ -202,7 +291,11 @@ test('a token proves its turn while that runs, and a turn that ended can make no
   t.deepEqual(right(await ledger.children('a')()), [])
   right(await ledger.ending('a')())
   t.is(right(await ledger.proved('digest of a')()), undefined)
-  t.is(left(await ledger.enter(entry('c', { root: 'a', parent: 'a' }), true)()).code, 'auth_failed')
+  for (const parent of ['a', 'nobody'])
+    t.deepEqual(left(await ledger.enter(entry('c', { root: 'a', parent }), true)()), {
+      code: 'auth_failed',
+      sentence: 'The turn that this talk comes from has ended, and its token with it.',
+    })
   right(await ledger.settle(ended('a', 0))())
   t.is(right(await ledger.proved('digest of a')()), undefined)
 })
@@ -217,12 +310,18 @@ test('what a host left open is found and settled, what waited there is dropped',
   right(await ledger.ending('b')())
   right(await ledger.enter(entry('c', { limits, owner: 'dead' }), false)())
   right(await ledger.enter(entry('d', { limits, owner: 'alive' }), true)())
-  t.deepEqual(right(await ledger.abandoned(['dead', 'never was'])()), [
+  const open = [
     { turn: 'a', instance: 'worker', process: { pid: 4711, startTime: '99' } },
     { turn: 'b', instance: 'worker' },
-  ])
+  ]
+  t.deepEqual(right(await leftOpen(store, ['dead', 'never was'])()), open)
+  t.is(right(await turnRecords(store, { limit: 10 })()).length, 4, 'a look drops nothing')
+  t.deepEqual(right(await ledger.abandoned(['dead', 'never was'])()), open)
   right(await ledger.settleAbandoned(['a', 'b', 'a', 'c', 'nobody'])())
   t.deepEqual(right(await ledger.abandoned(['dead'])()), [])
+  t.deepEqual(right(await leftOpen(store, ['dead'])()), [])
+  t.deepEqual(right(await lastEnded(store, ['dead'])()).toSorted(), ['a', 'b'])
+  t.deepEqual(right(await lastEnded(store, ['alive'])()), [])
   t.like(await state({ instance: 'worker' }), {
     spentMicroUsd: usd(0.4),
     heldMicroUsd: usd(0.2),
@@ -231,11 +330,11 @@ test('what a host left open is found and settled, what waited there is dropped',
   })
   const records = right(await turnRecords(store, { limit: 10 })())
   t.deepEqual(
-    records.map(({ turn, outcome, basis }) => [turn, outcome, basis]),
+    records.map(({ turn, outcome, basis, error }) => [turn, outcome, basis, error]),
     [
-      ['d', undefined, undefined],
-      ['b', 'cancelled', 'unknown'],
-      ['a', 'cancelled', 'unknown'],
+      ['d', undefined, undefined, undefined],
+      ['b', 'cancelled', 'unknown', 'The process that hosted this turn ended in the middle of it.'],
+      ['a', 'cancelled', 'unknown', 'The process that hosted this turn ended in the middle of it.'],
     ],
   )
 })

@@ -70,9 +70,10 @@ test('sender, instance and key together are the scope', async t => {
 })
 
 test('a talk that became no turn sets its key free, one that did keeps it', async t => {
-  const { claim, enter, ledger } = await desk(t)
+  const { claim, enter, ledger, keys } = await desk(t)
   await claim('a')
   right(await ledger.unclaim('a')())
+  t.deepEqual(await keys(), [])
   t.deepEqual(await claim('b', { bodyDigest: 'other' }), { kind: 'new' })
   await enter('b')
   right(await ledger.unclaim('b')())

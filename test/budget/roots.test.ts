@@ -47,7 +47,10 @@ test('every turn under a root with a budget is held, settled and refused by it a
 test('only a root that stands there can be named, and one without a limit is counted', async t => {
   const desk = await openDesk(t)
   const { ledger, store } = desk
-  t.is(left(await ledger.enter(entry('a', { root: 'R' }), true)()).code, 'invalid_request')
+  t.deepEqual(left(await ledger.enter(entry('a', { root: 'R' }), true)()), {
+    code: 'invalid_request',
+    sentence: 'There is no piece of work with the root "R" in this store.',
+  })
   await open(desk, 'R')
   t.deepEqual(right(await ledger.enter(entry('a', { root: 'R' }), true)()), { state: 'running', allowance: {} })
   right(await ledger.settle(ended('a', usd(0.2)))())
@@ -108,6 +111,40 @@ test('a turn is not charged to a root that is none of its own', async t => {
   right(await desk.ledger.settle(ended('a', usd(0.05)))())
   t.like(right(await rootState(desk.store, 'R')()), { spentMicroUsd: 0 })
   t.like(right(await rootState(desk.store, 'S')()), { spentMicroUsd: usd(0.05) })
+})
+
+test('the money of a piece of work is waited for where a turn of that very work is free to end', async t => {
+  const desk = await openDesk(t)
+  const { ledger } = desk
+  await open(desk, 'R', 0.1)
+  await open(desk, 'S', 1)
+  right(await ledger.enter(entry('a', { root: 'R', ...capped }), true)())
+  right(await ledger.enter(entry('else', { root: 'S', ...capped }), true)())
+  const child = entry('b', { root: 'R', parent: 'a', instance: 'helper' })
+  t.is(left(await ledger.enter(child, true)()).code, 'busy', 'the turn of S holds none of it')
+  await open(desk, 'R', 0.2)
+  right(await ledger.enter(entry('free', { root: 'R', ...capped, instance: 'other' }), true)())
+  t.deepEqual(right(await ledger.enter(child, true)()), { state: 'waiting', for: 'work' })
+})
+
+test('who waits for its own budget too waits for money, not for the work alone', async t => {
+  const desk = await openDesk(t)
+  const { ledger } = desk
+  await open(desk, 'R', 0.1)
+  const limits = budget({ microUsd: usd(0.1) }, { maxTurnMicroUsd: usd(0.1) })
+  right(await ledger.enter(entry('a', { root: 'R', limits }), true)())
+  t.deepEqual(right(await ledger.enter(entry('b', { root: 'R', limits }), true)()), { state: 'waiting', for: 'money' })
+})
+
+test('a piece of work is found by the beginning of its id, where that is no other’s', async t => {
+  const desk = await openDesk(t)
+  for (const root of ['ab1', 'ab2', 'ab', 'c%']) await open(desk, root, 1)
+  const find = async (id: string) => right(await rootState(desk.store, id)())?.root
+  t.is(await find('ab2'), 'ab2')
+  t.is(await find('ab'), 'ab', 'a whole id is never a beginning')
+  t.is(await find('c'), 'c%')
+  t.is(await find('a'), undefined, 'that of several is none')
+  t.is(await find('%'), undefined)
 })
 
 const spend = new URL('programs/spend.ts', import.meta.url)

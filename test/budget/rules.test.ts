@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { Budget, Limits } from '../../src/budget/budget.ts'
-import { type Balance, chargeOf, judge, type Scope } from '../../src/budget/rules.ts'
+import { type Balance, chargeOf, fullest, judge, type Scope } from '../../src/budget/rules.ts'
 import { maxTurnMicroUsd, maxTurnTokens, microUsdFrom } from '../../src/protocol/money.ts'
 import { usd } from './desk.ts'
 
@@ -61,6 +61,17 @@ test('a hold is the least of the cap of a turn and what is left in either scope'
   t.deepEqual(hold([endless], { maxTurnMicroUsd: usd(1e9), maxTurnTokens: Number.MAX_SAFE_INTEGER }), most)
 })
 
+test('the fullest limit is that with the greatest share used, from exactly 80 % on', t => {
+  const own = (dollars: number) => scope({ microUsd: usd(1) }, { spentMicroUsd: usd(dollars) })
+  const all = scope({ microUsd: usd(10), turns: 100 }, { spentMicroUsd: usd(8.5), turns: 84 }, '*')
+  t.is(fullest([own(0.8)])?.scope.instance, 'worker')
+  t.is(fullest([own(0.799999)]), undefined)
+  t.is(fullest([all, own(0.9)])?.scope.instance, 'worker')
+  t.is(fullest([own(0.9), all])?.scope.instance, 'worker')
+  t.like(fullest([own(0.84), all]), { dimension: 'microUsd', limit: usd(10) })
+  t.is(fullest([]), undefined)
+})
+
 const limited: Limits = { budget: { microUsd: usd(1), tokens: 1000, per: 'total' } }
 const spent = {
   limits: limited,
@@ -84,6 +95,11 @@ test('a cost that is told is charged, also past the hold', t => {
     basis: 'none',
     tokens: 0,
   })
+  t.is(
+    chargeOf({ ...spent, cost: { microUsd: 5, basis: 'none' } }).microUsd,
+    0,
+    'without model work nothing is charged',
+  )
 })
 
 test('a cost that nobody can tell is the hold, or what was seen if that is more; without a limit it counts 0', t => {
@@ -100,6 +116,8 @@ test('a cost that nobody can tell is the hold, or what was seen if that is more;
     basis: 'unknown',
     tokens: 7,
   })
+  const inTurns = { ...cut, limits: { budget: { turns: 3, per: 'total' }, maxTurnMicroUsd: usd(0.25) } } as const
+  t.like(chargeOf(inTurns), { microUsd: 0, tokens: 7 }, 'where no dollars and no tokens are limited, its caps are none')
   t.is(chargeOf({ ...cut, succeeded: true }).tokens, 7, 'a model without a price has told its tokens')
   t.is(chargeOf({ ...cut, succeeded: true, tokens: 0 }).tokens, 400)
 })

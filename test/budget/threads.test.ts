@@ -108,3 +108,30 @@ test('names that objects have by themselves are names like any other', async t =
     ["'; DROP TABLE threads; --", '__proto__', 'constructor'],
   )
 })
+
+test('two threads never share a session: a turn that ends on another’s leaves its own without one', async t => {
+  const { ledger } = await openDesk(t)
+  const run = async (turn: string, thread: string, threadEnd?: ThreadEnd) => {
+    const entered = right(await ledger.enter(onThread(turn, { thread }), true)())
+    right(await ledger.settle(settled(turn, threadEnd))())
+    return entered.state === 'running' ? entered.resume?.session : entered
+  }
+  await run('a', 't', { session: 's1' })
+  await run('b', 'u', { session: 's2' })
+  t.is(await run('c', 'u', { session: 's1' }), 's2')
+  t.is(await run('d', 'u'), undefined)
+  t.is(await run('e', 't', { session: 's1' }), 's1', 'its own it keeps')
+  t.is(await run('f', 't'), 's1')
+})
+
+test('what a turn without a thread says of one is kept nowhere', async t => {
+  const { ledger } = await openDesk(t)
+  for (const [turn, end] of [
+    ['a', { session: 's1' }],
+    ['b', 'lost'],
+  ] as const) {
+    right(await ledger.enter(entry(turn), true)())
+    right(await ledger.settle(settled(turn, end))())
+  }
+  t.deepEqual(right(await ledger.enter(onThread('c'), true)()), { state: 'running', allowance: {} })
+})

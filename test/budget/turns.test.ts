@@ -1,7 +1,9 @@
 import test from 'ava'
 import { addCredit } from '../../src/budget/credits.ts'
+import { latestMomentMs } from '../../src/budget/left-open.ts'
 import { ownersOfOpenTurns } from '../../src/budget/recover.ts'
 import { turnRecord, turnRecords, turnTree } from '../../src/budget/turns.ts'
+import { maxTurnMicroUsd } from '../../src/protocol/money.ts'
 import { left, right } from '../store/folder.ts'
 import { charge, ended, entry, openDesk, usd } from './desk.ts'
 
@@ -85,7 +87,7 @@ test('an answer is kept for a day, cut at a character', async t => {
   clock.nowMs += 24 * 60 * 60 * 1000 - 1
   t.is(await answerOf('d'), '')
   clock.nowMs += 1
-  t.is(await answerOf('d'), undefined)
+  t.false('answer' in (right(await turnRecord(store, clock.nowMs, 'd')()) ?? {}))
   t.is(await answered('f', 'new'), 'new')
   clock.nowMs -= 1
   t.is(await answerOf('a'), undefined, 'it is gone, not only hidden')
@@ -106,8 +108,12 @@ test('what is added to a budget counts in its window, and only there', async t =
   })
   clock.nowMs += 24 * 60 * 60 * 1000
   t.like(await state({ instance: 'worker', ...limits }), { limitMicroUsd: usd(1), spentMicroUsd: 0, heldMicroUsd: 0 })
-  for (const wrong of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])
-    t.is(left(await add(wrong)).code, 'invalid_request')
+  for (const wrong of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, maxTurnMicroUsd + 1])
+    t.deepEqual(left(await add(wrong)), {
+      code: 'invalid_request',
+      sentence: 'What is added to a budget is more than $0 and at most $10,000.',
+    })
+  right(await add(maxTurnMicroUsd))
 })
 
 test('a budget that is not limited tells what was spent in all, and no limit', async t => {
@@ -129,10 +135,98 @@ test('a budget that is not limited tells what was spent in all, and no limit', a
   })
 })
 
+test('how a budget stands has the warning of a settle, from 80 % on', async t => {
+  const { ledger, state } = await openDesk(t)
+  const worker = { instance: 'worker', budget: { microUsd: usd(1), per: 'day' } } as const
+  await charge(ledger, entry('a'), usd(0.79))
+  t.false('warning' in (await state(worker)))
+  await charge(ledger, entry('b'), usd(0.01))
+  t.is((await state(worker)).warning, 'Budget of worker: $0.8000 used of $1.00 (day).')
+})
+
 test('who has turns open is known without a registry', async t => {
   const { ledger, store } = await openDesk(t)
   right(await ledger.enter(entry('a', { owner: 'one' }), true)())
   right(await ledger.enter(entry('b', { owner: 'two' }), false)())
   await charge(ledger, entry('c', { owner: 'three' }), 0)
   t.deepEqual(right(await ownersOfOpenTurns(store)()).toSorted(), ['one', 'two'])
+})
+
+test('all turns under the root of one are its family, oldest first', async t => {
+  const { ledger } = await openDesk(t)
+  right(await ledger.enter(entry('a'), true)())
+  right(await ledger.enter(entry('b', { root: 'a', parent: 'a', instance: 'helper', owner: 'other' }), true)())
+  right(await ledger.enter(entry('c', { root: 'a', parent: 'b', instance: 'third' }), false)())
+  right(await ledger.enter(entry('else', { instance: 'helper' }), true)())
+  right(await ledger.settle(ended('b', 0, 'none', 'timeout'))())
+  const family = [
+    { turn: 'a', instance: 'worker', owner: 'host', state: 'running' },
+    { turn: 'b', parent: 'a', instance: 'helper', owner: 'other', state: 'done', outcome: 'timeout' },
+    { turn: 'c', parent: 'b', instance: 'third', owner: 'host', state: 'waiting' },
+  ]
+  for (const turn of ['a', 'b', 'c'])
+    t.deepEqual(
+      right(await ledger.family(turn)()).map(row => ({ ...row })),
+      family,
+    )
+  t.deepEqual(right(await ledger.family('nobody')()), [])
+})
+
+test('who wants a turn ended is told to its own host, until it is done', async t => {
+  const { ledger } = await openDesk(t)
+  right(await ledger.enter(entry('a'), true)())
+  right(await ledger.enter(entry('b', { owner: 'other' }), false)())
+  right(await ledger.enter(entry('c'), true)())
+  const asked = async (owner: string) => right(await ledger.askedToEnd(owner)()).map(row => ({ ...row }))
+  right(await ledger.askToEnd('a', 'reviewer')())
+  right(await ledger.askToEnd('b', 'operator')())
+  right(await ledger.askToEnd('nobody', 'operator')())
+  t.deepEqual(await asked('host'), [{ turn: 'a', by: 'reviewer' }])
+  t.deepEqual(await asked('other'), [{ turn: 'b', by: 'operator' }])
+  right(await ledger.settle(ended('a', 0, 'none', 'cancelled'))())
+  t.deepEqual(await asked('host'), [])
+})
+
+test('open turns hold up who takes their place until a minute after they must be over, and no longer', async t => {
+  const { ledger, clock } = await openDesk(t)
+  const queueTimeoutMs = 5000
+  const open = async (owner = 'host', instance = 'worker') =>
+    right(await ledger.openOf([owner, 'never was'], instance, queueTimeoutMs)())
+  right(await ledger.enter(entry('runs', { timeoutMs: 10_000 }), true)())
+  right(await ledger.enter(entry('waits'), false)())
+  right(await ledger.enter(entry('theirs', { owner: 'other' }), true)())
+  await charge(ledger, entry('done'), 0)
+  t.is(await open(), 2)
+  t.is(await open('other'), 1)
+  t.is(await open('host', 'helper'), 0)
+  clock.nowMs += 60_000 + queueTimeoutMs - 1
+  t.is(await open(), 2)
+  clock.nowMs += 1
+  t.is(await open(), 1, 'the one that waited is stuck')
+  clock.nowMs += 4999
+  t.is(await open(), 1)
+  clock.nowMs += 1
+  t.is(await open(), 0)
+})
+
+test('the latest moment that the store knows of, whatever it was of', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  const latest = async () => right(await latestMomentMs(store)())
+  t.is(await latest(), undefined)
+  const later = (): number => {
+    clock.nowMs += 1000
+    return clock.nowMs
+  }
+  const created = clock.nowMs
+  right(await ledger.enter(entry('a'), false)())
+  t.is(await latest(), created)
+  const begun = later()
+  right(await ledger.hold(entry('a'))())
+  t.is(await latest(), begun)
+  const over = later()
+  right(await ledger.settle(ended('a', 0))())
+  t.is(await latest(), over)
+  const added = later()
+  right(await addCredit(store, added, { scope: 'worker', microUsd: 1, per: 'day' })())
+  t.is(await latest(), added)
 })

@@ -59,6 +59,46 @@ test('a talk may wait where a second turn of the instance is free to end', async
   t.deepEqual(right(await ledger.enter(child(b, 'back', 'A'), false)()), { state: 'waiting', for: 'slot' })
 })
 
+test('only who finds every slot taken is refused for those that hold them', async t => {
+  const { ledger } = await openDesk(t)
+  const a = entry('a', { instance: 'A' })
+  right(await ledger.enter(a, true)())
+  const b = child(a, 'b', 'B')
+  right(await ledger.enter(b, true)())
+  t.deepEqual(
+    right(await ledger.enter(child(b, 'behind', 'A'), false, true)()),
+    { state: 'waiting', for: 'slot' },
+    'one is free, and others in line come first',
+  )
+  t.deepEqual(
+    right(await ledger.enter(child(b, 'next', 'C'), false)()),
+    { state: 'waiting', for: 'slot' },
+    'nobody runs there: a slot that changes hands is free at once',
+  )
+  t.is(
+    left(await ledger.enter(child(b, 'back', 'A'), false)()).sentence,
+    'A is busy: every turn there waits for a talk of its own, so this one could wait without end.',
+  )
+})
+
+test('who is refused what an asker holds is told which limit mends it', async t => {
+  const hint = async (limits: Limits): Promise<string> => {
+    const { ledger } = await openDesk(t)
+    const a = entry('a', { instance: 'A', limits })
+    right(await ledger.enter(a, true)())
+    return left(await ledger.enter(child(a, 'b', 'A', limits), true)()).sentence
+  }
+  const why = 'is held by turns that wait for talks of their own, so this one could wait without end.'
+  const per = 'total'
+  t.is(await hint({ budget: { microUsd: usd(1), per } }), `The budget of A ${why} Give it a smaller maxTurnUsd.`)
+  t.is(await hint({ budget: { tokens: 9, per } }), `The budget of A ${why} Give it a smaller maxTurnTokens.`)
+  t.is(
+    await hint({ total: { tokens: 9, per } }),
+    `The budget of all instances ${why} Give its instances a smaller maxTurnTokens.`,
+  )
+  t.is(await hint({ budget: { turns: 1, per } }), `The budget of A ${why}`)
+})
+
 test('a talk from outside may wait for whatever', async t => {
   const { ledger } = await openDesk(t)
   const a = entry('a', { instance: 'A' })
