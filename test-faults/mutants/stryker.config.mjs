@@ -6,6 +6,24 @@
 // The command is run once per mutant, so what finds most of them quickly comes first. Nothing of dist/ is there to be run.
 
 const parts = {
+  admission: {
+    mutate: [
+      'src/bus/{accept,admit,app,body,guards,hold,identity,once}.ts',
+      'src/protocol/{decode,failure,talk-request,version}.ts',
+    ],
+    command: [
+      'ava --config mutants.ava.config.js test-faults/mutants/admission.tests.ts',
+      "--match='!64 MB*' --match='!slow senders*'",
+      '&& ava --fail-fast test/bus/{once,progress,cancel}.test.ts test/bus.test.ts',
+    ].join(' '),
+  },
+  outcome: {
+    mutate: ['src/engine/{cause,cost,judge,outcome,spend,stuck,tally}.ts'],
+    command: [
+      'ava --config mutants.ava.config.js test-faults/mutants/outcome.tests.ts',
+      "--match='!a hundred thousand*' --match='!*in a time that*'",
+    ].join(' '),
+  },
   ledger: {
     mutate: ['src/budget/*.ts'],
     command: [
