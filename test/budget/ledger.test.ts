@@ -134,6 +134,16 @@ test('a second settle changes nothing, and a turn that never ran cannot be settl
   t.like(await state({ instance: 'worker' }), { spentMicroUsd: usd(0.04), heldMicroUsd: 0 })
 })
 
+test('what a turn was charged by stands in its row, whatever it was, and is told again by a second settle', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  for (const basis of ['reported', 'priced', 'none', 'unknown'] as const) {
+    right(await ledger.enter(entry(basis), true)())
+    right(await ledger.settle(ended(basis, 0, basis))())
+    t.is(right(await turnRecord(store, clock.nowMs, basis)())?.basis, basis)
+    t.is(right(await ledger.settle(ended(basis, usd(1)))()).basis, basis)
+  }
+})
+
 test('one that waits and leaves is forgotten; one that runs cannot leave', async t => {
   const { ledger, store } = await openDesk(t)
   right(await ledger.enter(entry('a'), true)())

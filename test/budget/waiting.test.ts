@@ -128,6 +128,25 @@ test('money that only the askers hold is not waited for', async t => {
   t.is(right(await other.ledger.hold(d)()).state, 'running')
 })
 
+test('a turn that holds none of what is scarce, or held it in another month, gives nothing back to wait for', async t => {
+  const tokens = { total: { tokens: 10, per: 'total' } } as const
+  const { ledger } = await openDesk(t)
+  const a = entry('a', { instance: 'A', limits: tokens })
+  right(await ledger.enter(entry('unlimited', { instance: 'C' }), true)())
+  right(await ledger.enter(a, true)())
+  t.is(left(await ledger.enter(child(a, 'b', 'B', tokens), true)()).code, 'busy')
+
+  for (const per of ['day', 'month'] as const) {
+    const money = { total: { microUsd: usd(1), per } } as const
+    const { ledger, clock } = await openDesk(t)
+    right(await ledger.enter(entry('before', { instance: 'C', limits: money }), true)())
+    clock.nowMs += 31 * 24 * 60 * 60 * 1000
+    const c = entry('c', { instance: 'A', limits: money })
+    right(await ledger.enter(c, true)())
+    t.is(left(await ledger.enter(child(c, 'd', 'B', money), true)()).code, 'busy', per)
+  }
+})
+
 test('one that got its slot finds the money held by those who wait for it: busy, and no row', async t => {
   const { ledger } = await openDesk(t)
   const limits = budget({}, { total: { microUsd: usd(1), per: 'total' }, maxTurnMicroUsd: usd(0.5) })
