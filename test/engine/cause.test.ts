@@ -107,6 +107,7 @@ const said: readonly Row[] = [
   ['cannot reach https://x.unauthorized.example', 'engine_cli'],
   ['cannot open /unauthorized/log', 'engine_cli'],
   ['cannot open unauthorized/a/b', 'engine_cli'],
+  ['error: /srv/a 401 lines', 'engine_cli'],
 ]
 
 const places: Readonly<Record<string, (words: string) => EngineEnd>> = {

@@ -85,6 +85,8 @@ test('a wait that goes beyond the turn, or beyond five minutes, is not waited fo
   t.deepEqual(due([10, retry(429, { retryAfterMs: 300_000 })]), [55, 'rate_limited'])
   t.deepEqual(due([560, retry(429, { retryAfterMs: 41_000 })]), [560, 'rate_limited'])
   t.deepEqual(due([560, retry(429, { retryAfterMs: 40_000 })]), [720, 'rate_limited'], 'it ends with the turn')
+  const isLong = retry(429, { retryAfterMs: 300_001 })
+  t.deepEqual(due([0, retry(500)], [1, retry(401)], [2, isLong]), [2, 'rate_limited'], 'the last notice tells it')
   t.deepEqual(due([610, retry(500)]), [730, 'engine_cli'], 'it means to wait for nothing')
 })
 

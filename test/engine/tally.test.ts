@@ -360,6 +360,14 @@ const totals: readonly [string, readonly EngineEvent[], Resume, PriceOf, tokens:
     { microUsd: 140, basis: 'priced' },
   ],
   [
+    'a total that is no number is unknown, wherever it goes on from',
+    [usage('turn', 40), usage('session', 140), cost('session', '?')],
+    resumed(100, 100),
+    () => 'unknown',
+    40,
+    { microUsd: 0, basis: 'unknown' },
+  ],
+  [
     'tokens of a session alone tell nothing of its dollars: the larger',
     [usage('session', 140), cost('session', 0.00014)],
     resumed(100, 100),
