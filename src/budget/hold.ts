@@ -46,7 +46,7 @@ export const stillWaits = (sql: Sql, entry: Entry, nowMs: number): WaitsFor | un
   if (verdict.kind === 'exhausted') return undefined
   const wanting = { slot: 'mine', leader: threadLeader(sql, entry), scarce: scarceIn(verdict) } as const
   const waitsFor = whatFor(wanting)
-  const may = waitsFor !== undefined && waitRefusal(sql, entry, wanting) === undefined && isWaiting(sql, entry)
+  const may = waitRefusal(sql, entry, wanting) === undefined && isWaiting(sql, entry)
   return may ? waitsFor : undefined
 }
 

@@ -79,7 +79,7 @@ test('a talk that waits for the money of its own parent is busy at once', async 
   right(await desk.ledger.enter(entry('a', { root: 'R' }), true)())
   const refused = left(await desk.ledger.enter(entry('b', { root: 'R', parent: 'a', instance: 'helper' }), true)())
   t.is(refused.code, 'busy')
-  t.regex(refused.sentence, /^The budget of this piece of work is held by .* smaller maxTurnUsd\.$/)
+  t.regex(refused.sentence, /^The budget of this piece of work is held by .* Give its instances a smaller maxTurnUsd\.$/)
 })
 
 test('a host that died leaves the hold to the root, and forgiving gives it back there too', async t => {
