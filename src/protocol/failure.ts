@@ -13,7 +13,7 @@ const sentenceLimitBytes = 2048
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const escapes = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[@-Z\\-_]/g
-const controls = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
+const controls = /[\p{Cc}\p{Zl}\p{Zp}]/gu
 const hidden = /\p{Cf}|\p{Cs}/gu
 const tags = /<\/?[a-z!][^<>]*>/gi
 const keys = /\b(?:sk|pk|rk|key|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{8,}|\bBearer\s+\S+|\bAIza[A-Za-z0-9_-]{20,}/g
@@ -33,7 +33,7 @@ export const oneLine = (text: string): string => {
   const cut = Buffer.from(flat)
     .subarray(0, sentenceLimitBytes - 3)
     .toString('utf8')
-  return `${cut.replace(/\uFFFD+$/, '')}…`
+  return `${cut.replace(/\uFFFD$/, '')}…`
 }
 
 /** The one way to make a failure. */

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decodeEnvelope, failureEnvelope, successEnvelope } from '../../src/protocol/envelope.ts'
 import { failure } from '../../src/protocol/failure.ts'
 import { decodeTalkRequest } from '../../src/protocol/talk-request.ts'
+import { capabilitiesFor } from '../../src/protocol/version.ts'
 
 const good = { fromInstance: 'reviewer', prompt: 'hi', depth: 1 }
 const facts = { fromInstance: 'worker', durationMs: 12.4 }
@@ -72,6 +73,14 @@ test('a refusal says each field once, as people name it, and tells no more of a 
       { ...good, prompt: 'words\0' },
       'prompt must be a non-empty string without NUL characters or lone surrogates, not one with them',
     ],
+    [
+      { ...good, prompt: `${'words '.repeat(20)}\0` },
+      'prompt must be a non-empty string without NUL characters or lone surrogates, not one with them',
+    ],
+    [
+      { ...good, prompt: ' \n' },
+      'prompt must be a non-empty string without NUL characters or lone surrogates, not an empty string',
+    ],
     ['words', 'it must be an object, not "words"'],
     [undefined, 'it must be an object, not missing'],
   ]
@@ -86,6 +95,13 @@ test('what a thread and a piece of work may be called', t => {
   for (const root of ['', 'a b', ' a', 'a ', 'a\n', '\na', 'a-b', 'x'.repeat(65), 5]) t.false(isRead({ root }))
   t.true(isRead({ unheardOf: 5 }))
   for (const ext of [null, 5, 'x']) t.false(isRead(ext))
+})
+
+test('a reply lists what was added to those who named it, and nothing that nobody carries out', t => {
+  const all = ['structured-errors', 'retryable-errors']
+  t.deepEqual(capabilitiesFor([]), all)
+  t.deepEqual(capabilitiesFor(['time-travel', 'structured-errors']), all)
+  t.deepEqual(capabilitiesFor(['time-travel', 'progress-events']), [...all, 'progress-events'])
 })
 
 test('what is written can be read back', t => {
