@@ -10,6 +10,8 @@ export interface OpenLog {
 
 const fileSize = '2m'
 const files = 4
+/** What waits to be written at most; what comes while the disk takes nothing is lost then. */
+const waitingBytes = 1024 * 1024
 
 // Whatever else may be said, these never are.
 const secretFacts = [
@@ -38,8 +40,17 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
     mode: 0o600,
     mkdir: false,
     sync: false,
+    maxLength: waitingBytes,
   })
-  file.on('error', () => undefined)
+  let state: 'opening' | 'open' | 'never opened' = 'opening'
+  file.once('ready', () => {
+    state = 'open'
+  })
+  file.on('error', () => {
+    if (state === 'opening') state = 'never opened'
+  })
+  // Written to without a file, it throws.
+  const lines = { write: (line: string) => void (state === 'never opened' || file.write(line)) }
   const logger = pino(
     {
       level: 'debug',
@@ -49,9 +60,9 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
       formatters: { level: label => ({ level: label }) },
     },
     echo === undefined
-      ? file
+      ? lines
       : pino.multistream([
-          { level: 'debug', stream: file },
+          { level: 'debug', stream: lines },
           { level: 'debug', stream: echo },
         ]),
   )
@@ -67,6 +78,8 @@ export const openLog = async (stateFolder: string, echo?: NodeJS.WritableStream)
     close: () =>
       new Promise(resolve => {
         forget()
+        // It would wait for its file for ever.
+        if (state === 'never opened') return resolve()
         file.once('close', resolve)
         file.once('error', resolve)
         file.end()

@@ -17,6 +17,8 @@ declare module 'pino-roll' {
     readonly mode: number
     readonly mkdir: boolean
     readonly sync: boolean
+    /** Of sonic-boom, which writes: in bytes. */
+    readonly maxLength: number
   }
 
   const roll: (options: RollOptions) => Promise<Rolling>

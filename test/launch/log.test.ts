@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import test from 'ava'
@@ -55,6 +55,19 @@ test('a log that cannot be written loses its lines and ends nothing', async t =>
   log('lost')
   await close()
   t.deepEqual(await logs(folder), [])
+})
+
+test('a log whose file cannot be opened keeps nobody from ending, and keeps little of what it cannot write', async t => {
+  const { folder } = await makeWorld(t)
+  await mkdir(path.join(folder, 'log.1.log'))
+  const { log, close } = await openLog(folder)
+  log('lost')
+  // Their places in the pool are behind that of its file, which is refused by then.
+  for (let look = 0; look < 8; look += 1) await stat(folder)
+  const before = process.memoryUsage().external + process.memoryUsage().heapUsed
+  for (let line = 0; line < 2000; line += 1) log('lost', { filler: `${line}`.padEnd(16 * 1024, 'x') })
+  t.true(process.memoryUsage().external + process.memoryUsage().heapUsed - before < 16 * 1024 * 1024)
+  await close()
 })
 
 test('--verbose shows it', async t => {
