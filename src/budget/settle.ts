@@ -45,7 +45,7 @@ const closeRow = (sql: Sql, ended: Ended, charge: Charge, nowMs: number): void =
     `UPDATE turns SET
        state = 'done', endedAtMs = ?, outcome = ?, error = ?, costMicroUsd = ?, basis = ?, tokens = ?,
        creditsBefore = (SELECT coalesce(max(number), 0) FROM credits),
-       seenMicroUsd = max(seenMicroUsd, ?), model = coalesce(?, model), session = coalesce(?, session)
+       seenMicroUsd = max(seenMicroUsd, ?), model = coalesce(?, model), session = ?
      WHERE turn = ?`,
     nowMs,
     ended.outcome,

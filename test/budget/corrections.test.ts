@@ -2,7 +2,7 @@ import test from 'ava'
 import * as io from 'io-ts/lib/index.js'
 import { forgiveTurn, resetBudget } from '../../src/budget/corrections.ts'
 import { addCredit } from '../../src/budget/credits.ts'
-import { turnRecord } from '../../src/budget/turns.ts'
+import { turnRecord, turnRecords } from '../../src/budget/turns.ts'
 import { integerColumn, textColumn } from '../../src/store/columns.ts'
 import { left, right } from '../store/folder.ts'
 import { budget, ended, entry, openDesk, usd } from './desk.ts'
@@ -33,6 +33,45 @@ test('a turn from before a reset gives back nothing there, whatever the clock di
   right(await ledger.settle(ended('b', usd(0.3)))())
   t.regex(left(await forgiveTurn(store, clock.nowMs, 'a')()).sentence, /were reset since/)
   t.like(await state(worker), { spentMicroUsd: usd(0.3) })
+})
+
+test('a reset begins everything of its window anew, and nothing of another', async t => {
+  const { ledger, store, clock, state } = await openDesk(t)
+  right(await ledger.enter(entry('a', { limits }), true)())
+  right(await ledger.settle(ended('a', usd(0.1), 'unknown', 'timeout', 70))())
+  for (const per of ['day', 'month'] as const)
+    right(await addCredit(store, clock.nowMs, { scope: 'worker', microUsd: usd(2), per })())
+  right(await resetBudget(store, clock.nowMs, { scope: 'worker', per: 'day' })())
+  const of = (per: 'day' | 'month') => state({ instance: 'worker', budget: { microUsd: usd(1), per } })
+  const zero = { spentMicroUsd: 0, limitMicroUsd: usd(1), tokens: 0, turns: 0, unknownTurns: 0 }
+  t.like(await of('day'), zero)
+  t.like(await of('month'), { spentMicroUsd: usd(0.4), limitMicroUsd: usd(3), tokens: 70, turns: 1, unknownTurns: 1 })
+})
+
+test('neither a reset from before it, nor money that was added since, nor another turn stands in the way', async t => {
+  const { ledger, store, clock, state } = await openDesk(t)
+  const reset = async () => right(await resetBudget(store, clock.nowMs, { scope: 'worker', per: 'total' })())
+  await reset()
+  await reset()
+  for (const [turn, seen] of [
+    ['a', 0.1],
+    ['b', 0.2],
+  ] as const) {
+    right(await ledger.enter(entry(turn, { limits }), true)())
+    right(await ledger.settle(ended(turn, usd(seen), 'unknown', 'timeout'))())
+  }
+  right(await addCredit(store, clock.nowMs, { scope: 'worker', microUsd: usd(2), per: 'total' })())
+  t.is(right(await forgiveTurn(store, clock.nowMs, 'a')()).microUsd, usd(0.3))
+  t.like(await state(worker), { spentMicroUsd: usd(0.5), unknownTurns: 1 })
+  t.is(right(await forgiveTurn(store, clock.nowMs, 'b')()).microUsd, usd(0.2))
+  t.like(await state(worker), { spentMicroUsd: usd(0.3), unknownTurns: 0 })
+  t.deepEqual(
+    right(await turnRecords(store, { limit: 10 })()).map(({ turn, forgivenMicroUsd }) => [turn, forgivenMicroUsd]),
+    [
+      ['b', usd(0.2)],
+      ['a', usd(0.3)],
+    ],
+  )
 })
 
 test('where only one window was reset, the others get it back', async t => {

@@ -149,10 +149,11 @@ test('one that waits and leaves is forgotten; one that runs cannot leave', async
   right(await ledger.enter(entry('a'), true)())
   right(await ledger.enter(entry('b'), false)())
   right(await ledger.leave('a')())
+  right(await ledger.enter(entry('still'), false)())
   right(await ledger.leave('b')())
   t.deepEqual(
     right(await turnRecords(store, { limit: 10 })()).map(({ turn }) => turn),
-    ['a'],
+    ['still', 'a'],
   )
   t.deepEqual(left(await ledger.hold(entry('b'))()), {
     code: 'cancelled',
@@ -280,6 +281,8 @@ test('one root has so many turns and no more, whoever makes them', async t => {
     'Turns exhausted: 3 of 3 under one root. It is the maxTurnsPerRoot of d. It is set in /x/budgets.json.',
   )
   t.is(right(await ledger.enter(entry('another', { instance: 'd', maxTurnsPerRoot: 3 }), true)()).state, 'running')
+  const below = entry('e', { root: 'another', parent: 'another', instance: 'e', maxTurnsPerRoot: 2 })
+  t.is(right(await ledger.enter(below, true)()).state, 'running', 'those of another root are not counted')
 })
 
 test('a token proves its turn while that runs, and a turn that ended can make no more talks', async t => {
@@ -296,7 +299,9 @@ test('a token proves its turn while that runs, and a turn that ended can make no
   })
   t.is(right(await ledger.proved('digest of b')()), undefined)
   right(await ledger.enter(entry('b', { root: 'a', parent: 'a', instance: 'other' }), true)())
-  t.deepEqual(right(await ledger.children('a')()), ['b'])
+  right(await ledger.enter(entry('later', { root: 'a', parent: 'a', instance: 'third' }), true)())
+  t.deepEqual(right(await ledger.children('a')()), ['b', 'later'])
+  right(await ledger.settle(ended('later', 0))())
   right(await ledger.settle(ended('b', 0))())
   t.deepEqual(right(await ledger.children('a')()), [])
   right(await ledger.ending('a')())
@@ -320,12 +325,13 @@ test('what a host left open is found and settled, what waited there is dropped',
   right(await ledger.ending('b')())
   right(await ledger.enter(entry('c', { limits, owner: 'dead' }), false)())
   right(await ledger.enter(entry('d', { limits, owner: 'alive' }), true)())
+  right(await ledger.enter(entry('e', { owner: 'alive' }), false)())
   const open = [
     { turn: 'a', instance: 'worker', process: { pid: 4711, startTime: '99' } },
     { turn: 'b', instance: 'worker' },
   ]
   t.deepEqual(right(await leftOpen(store, ['dead', 'never was'])()), open)
-  t.is(right(await turnRecords(store, { limit: 10 })()).length, 4, 'a look drops nothing')
+  t.is(right(await turnRecords(store, { limit: 10 })()).length, 5, 'a look drops nothing')
   t.deepEqual(right(await ledger.abandoned(['dead', 'never was'])()), open)
   right(await ledger.settleAbandoned(['a', 'b', 'a', 'c', 'nobody'])())
   t.deepEqual(right(await ledger.abandoned(['dead'])()), [])
@@ -342,6 +348,7 @@ test('what a host left open is found and settled, what waited there is dropped',
   t.deepEqual(
     records.map(({ turn, outcome, basis, error }) => [turn, outcome, basis, error]),
     [
+      ['e', undefined, undefined, undefined],
       ['d', undefined, undefined, undefined],
       ['b', 'cancelled', 'unknown', 'The process that hosted this turn ended in the middle of it.'],
       ['a', 'cancelled', 'unknown', 'The process that hosted this turn ended in the middle of it.'],

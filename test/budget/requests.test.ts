@@ -58,8 +58,9 @@ test('what a key keeps is asked for once, with what was charged; a second settle
 })
 
 test('sender, instance and key together are the scope', async t => {
-  const { claim, keys } = await desk(t)
+  const { claim, enter, keys } = await desk(t)
   await claim('a')
+  await enter('a')
   for (const [turn, other] of [
     ['b', { sender: 'x' }],
     ['c', { instance: 'x' }],
@@ -67,6 +68,23 @@ test('sender, instance and key together are the scope', async t => {
   ] as const)
     t.deepEqual(await claim(turn, other), { kind: 'new' })
   t.is((await keys()).length, 4)
+})
+
+test('what ends one talk leaves the keys of the others as they were', async t => {
+  const { claim, enter, settle, ledger } = await desk(t)
+  for (const turn of ['free', 'done', 'dropped', 'open']) {
+    await claim(turn, { key: turn })
+    if (turn !== 'free') await enter(turn)
+  }
+  right(await ledger.unclaim('free')())
+  await settle('done', '{"a":1}')
+  await settle('dropped', undefined, 'engine_cli')
+  const again = (key: string) => claim('again', { key, owner: 'other' })
+  t.deepEqual(await again('open'), { kind: 'open', turn: 'open' })
+  t.deepEqual(await again('done'), { kind: 'answered', envelope: '{"a":1}' })
+  await claim('claimed', { key: 'claimed' })
+  right(await ledger.unclaim('free')())
+  t.deepEqual(await again('claimed'), { kind: 'open', turn: 'claimed' })
 })
 
 test('a talk that became no turn sets its key free, one that did keeps it', async t => {

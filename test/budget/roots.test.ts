@@ -52,6 +52,7 @@ test('only a root that stands there can be named, and one without a limit is cou
     sentence: 'There is no piece of work with the root "R" in this store.',
   })
   await open(desk, 'R')
+  t.is(left(await ledger.enter(entry('a', { root: 'S' }), true)()).code, 'invalid_request')
   t.deepEqual(right(await ledger.enter(entry('a', { root: 'R' }), true)()), { state: 'running', allowance: {} })
   right(await ledger.settle(ended('a', usd(0.2)))())
   t.like(right(await rootState(store, 'R')()), { spentMicroUsd: usd(0.2), limitMicroUsd: undefined })
@@ -79,7 +80,10 @@ test('a talk that waits for the money of its own parent is busy at once', async 
   right(await desk.ledger.enter(entry('a', { root: 'R' }), true)())
   const refused = left(await desk.ledger.enter(entry('b', { root: 'R', parent: 'a', instance: 'helper' }), true)())
   t.is(refused.code, 'busy')
-  t.regex(refused.sentence, /^The budget of this piece of work is held by .* Give its instances a smaller maxTurnUsd\.$/)
+  t.regex(
+    refused.sentence,
+    /^The budget of this piece of work is held by .* Give its instances a smaller maxTurnUsd\.$/,
+  )
 })
 
 test('a host that died leaves the hold to the root, and forgiving gives it back there too', async t => {
@@ -138,7 +142,7 @@ test('who waits for its own budget too waits for money, not for the work alone',
 
 test('a piece of work is found by the beginning of its id, where that is no other’s', async t => {
   const desk = await openDesk(t)
-  for (const root of ['ab1', 'ab2', 'ab', 'c%']) await open(desk, root, 1)
+  for (const root of ['ab1', 'ab2', 'ab', 'c%', 'd']) await open(desk, root, 1)
   const find = async (id: string) => right(await rootState(desk.store, id)())?.root
   t.is(await find('ab2'), 'ab2')
   t.is(await find('ab'), 'ab', 'a whole id is never a beginning')

@@ -39,6 +39,21 @@ test('a turn that says nothing of its thread leaves it; one that lost it ends it
   t.is(await resumes('e'), undefined)
 })
 
+test('a thread that is lost is that of one sender with one instance, whoever calls another by its name', async t => {
+  const { ledger } = await openDesk(t)
+  const others = [{ from: 'x' }, { instance: 'x' }, { thread: 'x' }]
+  const run = async (turn: string, more: Parameters<typeof entry>[1], end?: ThreadEnd) => {
+    const entered = right(await ledger.enter(onThread(turn, more), true)())
+    right(await ledger.settle(settled(turn, end))())
+    return entered.state === 'running' ? entered.resume : entered
+  }
+  for (const [n, other] of others.entries()) await run(`o${n}`, other, { session: `s${n}` })
+  await run('a', {}, { session: 's' })
+  t.deepEqual(await run('b', {}, 'lost'), { session: 's' })
+  for (const [n, other] of others.entries()) t.deepEqual(await run(`p${n}`, other), { session: `s${n}` })
+  t.is(await run('c', {}), undefined)
+})
+
 test('one turn at a time on a thread, also of two processes; slots and other threads do not matter', async t => {
   const { ledger, folder, clock } = await openDesk(t)
   const elsewhere = createLedger(await opened(t, folder), { now: () => clock.nowMs })
@@ -60,6 +75,11 @@ test('a turn waits for a thread only if who is on it waits for nobody', async t 
   right(await ledger.enter(onThread('leader', { from: 'reviewer' }), true)())
   const child = (turn: string) => onThread(turn, { from: 'reviewer', parent: 'p', root: 'p', depth: 2 })
   t.deepEqual(right(await ledger.enter(child('c1'), true)()), { state: 'waiting', for: 'thread' })
+  right(await ledger.leave('c1')())
+  const over = entry('over', { instance: 'helper', from: 'worker', parent: 'leader', root: 'leader', depth: 2 })
+  right(await ledger.enter(over, true)())
+  right(await ledger.settle(settled('over'))())
+  t.deepEqual(right(await ledger.enter(child('c1'), true)()), { state: 'waiting', for: 'thread' }, 'not any more')
   right(await ledger.leave('c1')())
   const below = entry('below', { instance: 'helper', from: 'worker', parent: 'leader', root: 'leader', depth: 2 })
   right(await ledger.enter(below, true)())

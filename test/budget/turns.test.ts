@@ -1,11 +1,12 @@
 import test from 'ava'
+import { forgiveTurn } from '../../src/budget/corrections.ts'
 import { addCredit } from '../../src/budget/credits.ts'
-import { latestMomentMs } from '../../src/budget/left-open.ts'
+import { latestMomentMs, leftOpen } from '../../src/budget/left-open.ts'
 import { ownersOfOpenTurns } from '../../src/budget/recover.ts'
 import { turnRecord, turnRecords, turnTree } from '../../src/budget/turns.ts'
 import { maxTurnMicroUsd } from '../../src/protocol/money.ts'
 import { left, right } from '../store/folder.ts'
-import { charge, ended, entry, openDesk, usd } from './desk.ts'
+import { budget, charge, ended, entry, openDesk, usd } from './desk.ts'
 
 test('turns are told newest first, of one instance or of all, and as trees', async t => {
   const { ledger, store, clock } = await openDesk(t)
@@ -144,9 +145,57 @@ test('how a budget stands has the warning of a settle, from 80 % on', async t =>
   t.is((await state(worker)).warning, 'Budget of worker: $0.8000 used of $1.00 (day).')
 })
 
+test('what is noted of a turn is noted of it alone, from its begin to its settle', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  const limits = budget({ microUsd: usd(1) }, { maxTurnMicroUsd: usd(0.4) })
+  for (const turn of ['a', 'b']) right(await ledger.enter(entry(turn, { limits }), true)())
+  right(await ledger.enter(entry('waits', { limits }), false)())
+  const note = async (turn: string, pid: number, dollars: number, tokens: number) => {
+    right(await ledger.started(turn, { pid, startTime: 's' })())
+    right(await ledger.seen(turn, usd(dollars), tokens)())
+  }
+  await note('a', 1, 0.1, 10)
+  right(await ledger.ending('a')())
+  right(await ledger.ending('waits')())
+  await note('a', 2, 0.2, 20)
+  await note('waits', 3, 0.3, 30)
+  const told = async () =>
+    right(await turnRecords(store, { limit: 10 })()).map(({ turn, state, tokens, startedAtMs }) => [
+      ...[turn, state, tokens, startedAtMs],
+    ])
+  const atMs = clock.nowMs
+  t.deepEqual(await told(), [
+    ['waits', 'waiting', 0, undefined],
+    ['b', 'running', 0, atMs],
+    ['a', 'ending', 20, atMs],
+  ])
+  t.deepEqual(right(await leftOpen(store, ['host'])()), [
+    { turn: 'a', instance: 'worker', process: { pid: 2, startTime: 's' } },
+    { turn: 'b', instance: 'worker' },
+  ])
+  right(await ledger.settle(ended('a', 0, 'unknown', 'timeout'))())
+  clock.nowMs += 1000
+  await note('a', 4, 0.4, 40)
+  right(await ledger.ending('a')())
+  t.deepEqual((await told())[2], ['a', 'done', 20, atMs])
+  t.is(right(await forgiveTurn(store, clock.nowMs, 'a')()).microUsd, usd(0.2), 'what came after is not seen any more')
+})
+
+test('the model that a turn is said to have run on takes the place of the one that was asked for', async t => {
+  const { ledger, store, clock } = await openDesk(t)
+  const model = async (turn: string, told: object) => {
+    right(await ledger.enter(entry(turn, { model: 'asked' }), true)())
+    right(await ledger.settle({ ...ended(turn, 0), ...told })())
+    return right(await turnRecord(store, clock.nowMs, turn)())?.model
+  }
+  t.is(await model('a', { model: 'told' }), 'told')
+  t.is(await model('b', {}), 'asked')
+})
+
 test('who has turns open is known without a registry', async t => {
   const { ledger, store } = await openDesk(t)
   right(await ledger.enter(entry('a', { owner: 'one' }), true)())
+  right(await ledger.enter(entry('more', { owner: 'one' }), true)())
   right(await ledger.enter(entry('b', { owner: 'two' }), false)())
   await charge(ledger, entry('c', { owner: 'three' }), 0)
   t.deepEqual(right(await ownersOfOpenTurns(store)()).toSorted(), ['one', 'two'])
@@ -213,20 +262,28 @@ test('the latest moment that the store knows of, whatever it was of', async t =>
   const { ledger, store, clock } = await openDesk(t)
   const latest = async () => right(await latestMomentMs(store)())
   t.is(await latest(), undefined)
-  const later = (): number => {
-    clock.nowMs += 1000
-    return clock.nowMs
+  const first = clock.nowMs
+  // Each is done once late and once early, as by a clock that was set back.
+  const both = async (what: string, change: (turn: string, nowMs: number) => Promise<unknown>): Promise<void> => {
+    const lateMs = clock.nowMs + 1000
+    for (const [turn, nowMs] of [
+      ['late', lateMs],
+      ['early', first],
+    ] as const) {
+      clock.nowMs = nowMs
+      await change(turn, nowMs)
+      t.is(await latest(), lateMs, `${what} ${turn}`)
+    }
+    clock.nowMs = lateMs
   }
-  const created = clock.nowMs
-  right(await ledger.enter(entry('a'), false)())
-  t.is(await latest(), created)
-  const begun = later()
-  right(await ledger.hold(entry('a'))())
-  t.is(await latest(), begun)
-  const over = later()
-  right(await ledger.settle(ended('a', 0))())
-  t.is(await latest(), over)
-  const added = later()
-  right(await addCredit(store, added, { scope: 'worker', microUsd: 1, per: 'day' })())
-  t.is(await latest(), added)
+  await both('waits', async turn => right(await ledger.enter(entry(turn, { instance: turn }), false)()))
+  await both('begins', async turn => right(await ledger.hold(entry(turn, { instance: turn }))()))
+  await both('ends', async turn => right(await ledger.settle(ended(turn, 0))()))
+  await both('gets money', async (scope, nowMs) =>
+    right(await addCredit(store, nowMs, { scope, microUsd: 1, per: 'day' })()),
+  )
+  await both('hosts', async (owner, nowMs) => right(await store.write(sql => sql.run(insertHost, owner, nowMs))()))
 })
+
+const insertHost = `
+  INSERT INTO hosts (owner, bootId, pidNamespace, pid, startTime, startedAtMs) VALUES (?, 'b', 'n', 1, 's', ?)`

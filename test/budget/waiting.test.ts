@@ -3,7 +3,7 @@ import type { Limits } from '../../src/budget/budget.ts'
 import type { Entered, Entry } from '../../src/budget/ledger.ts'
 import { startChild } from '../store/child.ts'
 import { left, right, testFolder } from '../store/folder.ts'
-import { budget, ended, entry, openDesk, usd } from './desk.ts'
+import { budget, charge, ended, entry, openDesk, usd } from './desk.ts'
 import { randomOf } from './random.ts'
 
 const child = (parent: Entry, turn: string, instance: string, limits: Limits = {}): Entry =>
@@ -13,6 +13,7 @@ test('a circle on instances of one turn at a time is answered at once', async t 
   const { ledger } = await openDesk(t)
   const a = entry('a', { instance: 'A' })
   const b = child(a, 'b', 'B')
+  await charge(ledger, entry('over', { instance: 'A' }), 0)
   right(await ledger.enter(a, true)())
   right(await ledger.enter(b, true)())
   const refusal = left(await ledger.enter(child(b, 'back', 'A'), false)())
@@ -53,7 +54,9 @@ test('a talk may wait where a second turn of the instance is free to end', async
   const { ledger } = await openDesk(t)
   const a = entry('a', { instance: 'A' })
   right(await ledger.enter(a, true)())
-  right(await ledger.enter(entry('free', { instance: 'A' }), true)())
+  const free = entry('free', { instance: 'A' })
+  right(await ledger.enter(free, true)())
+  await charge(ledger, child(free, 'over', 'C'), 0)
   const b = child(a, 'b', 'B')
   right(await ledger.enter(b, true)())
   t.deepEqual(right(await ledger.enter(child(b, 'back', 'A'), false)()), { state: 'waiting', for: 'slot' })
@@ -133,6 +136,7 @@ test('a turn that holds none of what is scarce, or held it in another month, giv
   const { ledger } = await openDesk(t)
   const a = entry('a', { instance: 'A', limits: tokens })
   right(await ledger.enter(entry('unlimited', { instance: 'C' }), true)())
+  right(await ledger.enter(entry('none', { instance: 'C', limits: { ...tokens, maxTurnTokens: 0 } }), true)())
   right(await ledger.enter(a, true)())
   t.is(left(await ledger.enter(child(a, 'b', 'B', tokens), true)()).code, 'busy')
 
@@ -141,6 +145,7 @@ test('a turn that holds none of what is scarce, or held it in another month, giv
     const { ledger, clock } = await openDesk(t)
     right(await ledger.enter(entry('before', { instance: 'C', limits: money }), true)())
     clock.nowMs += 31 * 24 * 60 * 60 * 1000
+    right(await ledger.enter(entry('none', { instance: 'C', limits: { ...money, maxTurnMicroUsd: 0 } }), true)())
     const c = entry('c', { instance: 'A', limits: money })
     right(await ledger.enter(c, true)())
     t.is(left(await ledger.enter(child(c, 'd', 'B', money), true)()).code, 'busy', per)
