@@ -3,7 +3,9 @@ import path from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { shellWord } from '../config/program.ts'
 import { storeFile } from '../store/open-store.ts'
-import { hasSecret, readSecret, secretFile } from '../store/secret.ts'
+import { readSecret, secretFile } from '../store/secret.ts'
+import { ours } from '../store/state-folder.ts'
+import { fileFailure } from '../store/store-failure.ts'
 import { type Finding, fine, problem, warning } from './doctor-finding.ts'
 import { networkFileSystem } from './doctor-mounts.ts'
 
@@ -18,7 +20,12 @@ export interface OpenToOthers {
 
 /** The state folder as it lies on the disk; nothing in it is opened or changed. */
 export const lookAtFolder = (folder: string, secretWanted: boolean): readonly Finding[] => {
-  const what = fs.lstatSync(folder, { throwIfNoEntry: false })
+  const found = whatIs(folder)
+  if (E.isLeft(found)) {
+    const why = fileFailure(folder, found.left)
+    return why === undefined ? [] : [problem(about, why.code, why.sentence)]
+  }
+  const what = found.right
   const network = networkFileSystem(folder)
   const far =
     network === undefined
@@ -31,6 +38,8 @@ export const lookAtFolder = (folder: string, secretWanted: boolean): readonly Fi
           ),
         ]
   if (what === undefined) return [...far, fine(about, `${folder} is made at the first start.`)]
+  const kind = ours(folder, what)
+  if (E.isLeft(kind) && !what.isDirectory()) return [...far, problem(about, kind.left.code, kind.left.sentence)]
   const open = openToOthers(folder)
   const modes = open.map(each =>
     warning(
@@ -42,12 +51,12 @@ export const lookAtFolder = (folder: string, secretWanted: boolean): readonly Fi
   return [
     ...far,
     ...(modes.length > 0 ? modes : [fine(about, `${folder}, mode ${octal(what.mode)}, is yours alone.`)]),
-    ...(secretWanted && what.isDirectory() ? lookAtSecret(folder) : []),
+    ...(secretWanted ? lookAtSecret(folder) : []),
   ]
 }
 
 const lookAtSecret = (folder: string): readonly Finding[] => {
-  if (!hasSecret(folder)) return [fine('secret', 'The bus secret is made at the first start.')]
+  if (!mayBeThere(secretFile(folder))) return [fine('secret', 'The bus secret is made at the first start.')]
   const secret = readSecret(folder)
   if (E.isRight(secret)) return [fine('secret', 'The bus secret can be read by you alone.')]
   const { code, sentence } = secret.left
@@ -59,7 +68,7 @@ export const openToOthers = (folder: string): readonly OpenToOthers[] => {
   const self = process.getuid?.()
   const names = listed(folder).map(name => path.join(folder, name))
   return [folder, ...names].flatMap(each => {
-    const what = fs.lstatSync(each, { throwIfNoEntry: false })
+    const what = E.getOrElseW(() => undefined)(whatIs(each))
     if (what === undefined || what.isSymbolicLink() || (self !== undefined && what.uid !== self)) return []
     if ((what.mode & 0o077) === 0) return []
     return [{ path: each, mode: what.mode, shouldBe: what.isDirectory() ? 0o700 : 0o600 }]
@@ -67,8 +76,19 @@ export const openToOthers = (folder: string): readonly OpenToOthers[] => {
 }
 
 /** Whether there is a store to be opened: opening would make one. */
-export const hasStore = (folder: string): boolean =>
-  fs.existsSync(storeFile(folder)) || (fs.existsSync(folder) && hasSecret(folder))
+export const hasStore = (folder: string): boolean => mayBeThere(storeFile(folder)) || mayBeThere(secretFile(folder))
+
+/** Nothing, where there is none; left, where nobody here may look. */
+const whatIs = (file: string): E.Either<unknown, fs.Stats | undefined> =>
+  E.tryCatch(
+    () => fs.lstatSync(file, { throwIfNoEntry: false }),
+    error => error,
+  )
+
+const mayBeThere = (file: string): boolean => {
+  const what = whatIs(file)
+  return E.isLeft(what) || what.right !== undefined
+}
 
 const listed = (folder: string): readonly string[] => {
   try {

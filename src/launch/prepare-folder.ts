@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Config } from '../config/config.ts'
@@ -28,9 +28,16 @@ export const prepareFolder = (
         await keep(path.join(stateFolder, '.gitignore'), '*\n', 0o600)
       return { binFolder, reportFolder }
     },
-    error => failure('write_permission', `The state folder ${stateFolder} cannot be prepared: ${String(error)}.`),
+    error =>
+      failure(
+        'write_permission',
+        `The state folder ${stateFolder} cannot be prepared (${said(error)}). ` +
+          'What lies in its place there can be removed: bin and reports are made anew.',
+      ),
   )
 }
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export const reportFolderOf = (stateFolder: string): string => path.join(stateFolder, 'reports')
 
@@ -46,5 +53,10 @@ const keep = async (file: string, content: string, mode: number): Promise<void> 
   if (now === content) return
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, content, { mode })
-  await rename(draft, file)
+  try {
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
 }

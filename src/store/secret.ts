@@ -30,6 +30,7 @@ export const createSecret = (folder: string): E.Either<Failure, void> =>
 export const readSecret = (folder: string): E.Either<Failure, string> => {
   const file = secretFile(folder)
   return guarded(file, () => {
+    if (fs.lstatSync(file).isSymbolicLink()) return noSecret(file, 'is a symbolic link')
     const opened = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     try {
       const what = fs.fstatSync(opened)

@@ -10,25 +10,30 @@ import { fileFailure } from './store-failure.ts'
  */
 export const ensureStateFolder = (folder: string): E.Either<Failure, void> => {
   try {
-    make(folder)
-    const what = fs.lstatSync(folder)
-    if (what.isSymbolicLink()) return refuse(folder, 'is a symbolic link', 'name the folder itself in "stateDir"')
-    if (!what.isDirectory()) return refuse(folder, 'is not a folder', 'move it away, or name another "stateDir"')
-    const self = process.getuid?.()
-    if (self !== undefined && what.uid !== self)
-      return refuse(
-        folder,
-        `belongs to another user (uid ${what.uid})`,
-        'run errand as that user, or name another "stateDir"',
-      )
-    if ((what.mode & 0o022) !== 0)
-      return refuse(folder, 'can be written by other users', `take that away: chmod go-w ${folder}`)
-    return E.right(undefined)
+    // What is there leads nowhere or elsewhere, if it is a link: nothing is made by it.
+    if (fs.lstatSync(folder, { throwIfNoEntry: false }) === undefined) make(folder)
+    return ours(folder, fs.lstatSync(folder))
   } catch (cause) {
     const known = fileFailure(folder, cause)
     if (known) return E.left(known)
     throw cause
   }
+}
+
+/** Whether what lies there can be the state folder. */
+export const ours = (folder: string, what: fs.Stats): E.Either<Failure, void> => {
+  if (what.isSymbolicLink()) return refuse(folder, 'is a symbolic link', 'name the folder itself in "stateDir"')
+  if (!what.isDirectory()) return refuse(folder, 'is not a folder', 'move it away, or name another "stateDir"')
+  const self = process.getuid?.()
+  if (self !== undefined && what.uid !== self)
+    return refuse(
+      folder,
+      `belongs to another user (uid ${what.uid})`,
+      'run errand as that user, or name another "stateDir"',
+    )
+  if ((what.mode & 0o022) !== 0)
+    return refuse(folder, 'can be written by other users', `take that away: chmod go-w ${folder}`)
+  return E.right(undefined)
 }
 
 // Not mkdir's own `recursive`: in a file system that makes no folders (/proc) it goes round for ever.

@@ -176,6 +176,36 @@ test('modes of our own files that are open to others are told, and closed by --f
   t.deepEqual((await doctor(place, {}, '--fix')).json.mended, [])
 })
 
+const unusable: Readonly<Record<string, (state: string) => void>> = {
+  'a file': state => fs.writeFileSync(state, ''),
+  'a link to nothing': state => fs.symlinkSync('/nowhere/at/all', state),
+  'a link to itself': state => fs.symlinkSync(state, state),
+  'in a file': state => {
+    fs.rmSync(path.dirname(state), { recursive: true })
+    fs.writeFileSync(path.dirname(state), '')
+  },
+}
+
+for (const [what, spoil] of Object.entries(unusable)) {
+  test(`a state folder that is ${what} is told as any other problem`, async t => {
+    const place = placeOf(t, { worker: shell('cat') })
+    await errand(place, ['check'])
+    const state = path.dirname(stateFile(place, 'secret'))
+    fs.rmSync(state, { recursive: true })
+    spoil(state)
+    for (const more of [[], ['--fix']]) {
+      const { status, stdout, json } = await doctor(place, {}, ...more)
+      t.is(status, 77, stdout)
+      t.true(
+        json.findings.some(({ level, sentence }: { level: string; sentence: string }) => {
+          return level === 'problem' && sentence.includes(state)
+        }),
+        stdout,
+      )
+    }
+  })
+}
+
 const onLinux = process.platform === 'linux' ? test : test.skip
 
 onLinux('what a host that was killed left behind is told, and cleaned up by --fix', async t => {

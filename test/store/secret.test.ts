@@ -21,7 +21,7 @@ test('the secret is made once, 256 bits, for this user alone', t => {
 test('a secret that others may read, a link, a folder or another content is refused', t => {
   const spoilt: Readonly<Record<string, (file: string) => void>> = {
     write_permission: file => fs.chmodSync(file, 0o644),
-    'write_permission ': file => {
+    'session_state   ': file => {
       fs.renameSync(file, `${file}.elsewhere`)
       fs.symlinkSync(`${file}.elsewhere`, file)
     },
