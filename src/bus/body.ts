@@ -35,9 +35,8 @@ const bytesOf =
       const onData = (chunk: Buffer): void => {
         bytes += chunk.length
         if (bytes <= limitBytes) return void chunks.push(chunk)
+        // The rest goes on to come, and is thrown away unread, so that the sender can hear the answer.
         finish(E.left(tooLarge(limitBytes)))
-        // The rest is thrown away unread, so that the sender can hear the answer.
-        request.resume()
       }
       request.on('data', onData)
       request.once('end', () => finish(E.right(Buffer.concat(chunks))))
