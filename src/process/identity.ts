@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import type { ProcessId } from './process-id.ts'
 
-/** What can be said of a recorded process: `elsewhere` = another pid namespace of this boot, so nobody here can judge. */
+/**
+ * What can be said of a recorded process: `elsewhere` = nobody here can judge, since it lives in another pid namespace of this
+ * boot, or since this process cannot look (it has no file descriptor left).
+ */
 export type Life = 'alive' | 'gone' | 'elsewhere'
 
 /** This process, as it is recorded for others. */
@@ -19,7 +22,8 @@ export const lifeOf = ({ pid, startTime, bootId, pidNamespace }: ProcessId): Lif
   const now = here()
   if (bootId !== now.bootId) return 'gone'
   if (pidNamespace !== now.pidNamespace) return 'elsewhere'
-  return isRunning({ pid, startTime }) ? 'alive' : 'gone'
+  if (isRunning({ pid, startTime })) return 'alive'
+  return statOf(pid) === undefined && !canLook() ? 'elsewhere' : 'gone'
 }
 
 /** The same for a process that is known to be of this namespace. */
@@ -27,6 +31,9 @@ export const isRunning = ({ pid, startTime }: Pick<ProcessId, 'pid' | 'startTime
   const stat = statOf(pid)
   return stat !== undefined && stat.state !== 'Z' && stat.state !== 'X' && stat.startTime === startTime
 }
+
+/** Whether nothing to be found means that nothing is there: this process is, in any case. */
+const canLook = (): boolean => statOf(process.pid) !== undefined
 
 interface Stat {
   readonly state: string

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import test from 'ava'
 import { identify, lifeOf, startTimeOf, thisProcess } from '../../src/process/identity.ts'
@@ -36,6 +36,25 @@ test('a process that has ended is gone, also while it is still a zombie', async 
   t.is(lifeOf(zombie), 'gone')
   parent.kill('SIGKILL')
   await once(parent, 'exit')
+})
+
+test('who has no file descriptor left takes nobody for gone', t => {
+  const module = new URL('../../src/process/identity.ts', import.meta.url).href
+  const program = `
+    const { lifeOf, thisProcess } = await import(${JSON.stringify(module)})
+    const fs = await import('node:fs')
+    const [self, open] = [thisProcess(), []]
+    const ended = { ...self, pid: 2 ** 22 + 1 }
+    try { for (;;) open.push(fs.openSync('/dev/null')) } catch {}
+    const without = [lifeOf(self), lifeOf(ended)]
+    for (const file of open) fs.closeSync(file)
+    console.log(JSON.stringify([...without, lifeOf(self), lifeOf(ended)]))`
+  const { stdout, stderr } = spawnSync(
+    '/bin/sh',
+    ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, program],
+    { encoding: 'utf8' },
+  )
+  t.deepEqual(JSON.parse(stdout || 'null'), ['elsewhere', 'elsewhere', 'alive', 'gone'], stderr)
 })
 
 test('a signal reaches the process that was meant, and never another one with its pid', async t => {
