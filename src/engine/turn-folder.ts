@@ -1,6 +1,6 @@
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Failure, failure } from '../protocol/failure.ts'
 
@@ -12,7 +12,11 @@ export const makeTurnFolder = async (
   path: string,
   files: Readonly<Record<string, string>> = {},
 ): Promise<E.Either<Failure<'internal_error'>, void>> => {
-  const folder = attempt('The folder', () => mkdirSync(path, { mode: 0o700 }))
+  const folder = attempt('The folder', () => {
+    // Whoever tidies up takes a folder away in which nothing lies.
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 })
+    mkdirSync(path, { mode: 0o700 })
+  })
   if (E.isLeft(folder)) return folder
   const written = attempt('A file', () => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text, { mode: 0o600, flag: 'wx' })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import command from '../../engines/command.ts'
@@ -66,6 +66,14 @@ test('a folder that is there already is somebody else’s: nothing starts, and i
   t.regex(came.sentence, /^The folder of a turn cannot be made: EEXIST/)
   t.deepEqual(came.cost, { microUsd: 0, basis: 'none' })
   t.is(readFileSync(join(turnFolder, 'theirs'), 'utf8'), 'x')
+})
+
+test('where the folder of all turns was tidied away, it is made anew, and no other above it', async t => {
+  const all = aPath('all')
+  const come = (folder: string) => oneTurn({ engine: command, cli: ['/bin/cat'], turnFolder: join(folder, 'turn') })
+  t.is((await come(all)).text, 'hi')
+  t.deepEqual(readdirSync(all), [])
+  t.is((await come(join(aPath('gone'), 'all'))).code, 'internal_error')
 })
 
 test('a file can be named in that folder alone', async t => {
