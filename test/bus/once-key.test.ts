@@ -322,6 +322,24 @@ test('a turn that asked and is over does not come back; whoever else hung up may
   }
 })
 
+test('who hangs up once it was answered is looked for by nobody', async t => {
+  const { script, send, nth } = await aBus(t)
+  let looks = 0
+  script.family = () => {
+    looks += 1
+    return E.right([])
+  }
+  const hangUp = new AbortController()
+  const came = send(['k'], { parent }, { hungUp: hangUp.signal })
+  const { waiter, turn, answer } = await nth(0)
+  answer(answered(turn))
+  await came
+  hangUp.abort()
+  await settled()
+  t.is(looks, 0)
+  t.false(waiter.hungUp.aborted)
+})
+
 test('a key keeps an answer, and a failure that no second run would better', t => {
   const told = (why: Failure): string | undefined => toKeep(failureEnvelope(why, facts))
   t.is(toKeep(answered('t')), JSON.stringify(answered('t')))
