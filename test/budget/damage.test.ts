@@ -28,7 +28,7 @@ test('damaged pages refuse talks; they never read as an empty budget', async t =
 })
 
 for (const [what, sql, names] of [
-  ['limits that are no JSON', `UPDATE turns SET limits = '{'`, 'limits'],
+  ['limits that are no JSON', `UPDATE turns SET limits = '{'`, 'limits as JSON'],
   ['limits that are no limits', `UPDATE turns SET limits = '{"budget":{"per":"week"}}'`, 'limits'],
   ['a basis that is none', `UPDATE turns SET basis = 'free'`, 'basis'],
   ['a balance that is gone', 'DELETE FROM balances', 'the balance of worker for total is gone'],
@@ -62,6 +62,7 @@ test('a count below nothing, where some other program wrote one, is refused wher
     ['UPDATE turns SET creditsBefore = -1', settle],
     ['UPDATE turns SET costMicroUsd = -1', ({ store }) => turnRecords(store, { limit: 1 })()],
     ['UPDATE turns SET seenTokens = -1', ({ store }) => turnRecords(store, { limit: 1 })()],
+    ['UPDATE turns SET depth = -1', ({ ledger }) => ledger.proved('digest of a')()],
     ['UPDATE turns SET deadlineAtMs = -1', ({ ledger }) => ledger.proved('digest of a')()],
     ['UPDATE turns SET pid = -1', ({ ledger }) => ledger.abandoned(['host'])()],
     ['UPDATE roots SET limitMicroUsd = -1', ({ ledger }) => ledger.enter(entry('b', { root: 'R' }), true)()],

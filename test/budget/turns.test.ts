@@ -1,7 +1,7 @@
 import test from 'ava'
 import { forgiveTurn } from '../../src/budget/corrections.ts'
 import { addCredit } from '../../src/budget/credits.ts'
-import { latestMomentMs, leftOpen } from '../../src/budget/left-open.ts'
+import { lastEnded, latestMomentMs, leftOpen } from '../../src/budget/left-open.ts'
 import { ownersOfOpenTurns } from '../../src/budget/recover.ts'
 import { turnRecord, turnRecords, turnTree } from '../../src/budget/turns.ts'
 import { maxTurnMicroUsd } from '../../src/protocol/money.ts'
@@ -284,6 +284,19 @@ test('the latest moment that the store knows of, whatever it was of', async t =>
   )
   await both('hosts', async (owner, nowMs) => right(await store.write(sql => sql.run(insertHost, owner, nowMs))()))
 })
+
+test('of very many turns that a host ended, the last are looked after', async t => {
+  const { store } = await openDesk(t)
+  right(await store.write(sql => sql.run(insertDone))())
+  const turns = right(await lastEnded(store, ['host'])())
+  t.is(turns[0], 't5000')
+  t.true(turns.length < 5000)
+})
+
+const insertDone = `
+  INSERT INTO turns (turn, root, instance, sender, depth, engine, state, owner, tokenDigest, limits, createdAtMs)
+  WITH RECURSIVE counted(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM counted WHERE at < 5000)
+  SELECT 't' || at, 'r', 'worker', 'operator', 1, 'command', 'done', 'host', 'd', '{}', 0 FROM counted`
 
 const insertHost = `
   INSERT INTO hosts (owner, bootId, pidNamespace, pid, startTime, startedAtMs) VALUES (?, 'b', 'n', 1, 's', ?)`
