@@ -188,6 +188,24 @@ test('the guards are those of a talk; what is not there is 404', async t => {
   })
 })
 
+test('who gave up for itself alone ends no turn that another waits for, and any that nobody shares', async t => {
+  await withBus(async bus => {
+    const worker = await bus.serve('worker', { behaviour: 'talks,hangs', concurrency: 2 })
+    const givesUp = (turn: string, query: string): Promise<Answer> =>
+      send(worker.port, { path: `/api/turns/${turn}/cancel${query}`, headers: jsonHeaders() })
+    const shared = await follow(worker.port, { headers: { 'Idempotency-Key': 'k' } })
+    await shared.comes('tool')
+    const turn = String((await shared.comes('accepted')).data['turn'])
+    t.is(textOf(await givesUp(turn, '?unless=waited-for')), `Turn ${turn} of worker goes on: another waits for it.`)
+    t.is((await rows(bus))[0]?.state, 'running')
+    t.is(textOf(await givesUp(turn, '?unless=')), `Turn ${turn} of worker was ended.`, 'a word that nobody knows')
+    const own = await follow(worker.port)
+    await own.comes('tool')
+    const other = String((await own.comes('accepted')).data['turn'])
+    t.is(textOf(await givesUp(other, '?unless=waited-for')), `Turn ${other} of worker was ended.`)
+  })
+})
+
 test('without a secret a cancel is a claim like any other', async t => {
   await withBus(
     async bus => {
