@@ -346,20 +346,23 @@ test('a malformed body in chunks is refused, and the caller is not left waiting'
 })
 
 test('404 for a wrong path, 405 and Allow for a wrong method', async t => {
+  const routes = 'the routes are POST /api/talk, POST /api/turns/TURN/cancel and GET /api/health.'
   await withWorker({}, async ask => {
     for (const path of ['/', '/api', '/api/', '/api/talk/', '/API/TALK', '/api/talk/x', '/api%2Ftalk', '//api/talk']) {
       const answer = await ask({ path, headers: jsonHeaders(), body: talkBody() })
       t.is(answer.status, 404, path)
       t.is(codeOf(answer), 'invalid_request')
+      t.is(sentenceOf(answer), `There is no such route; ${routes}`)
     }
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await ask({ method, headers: jsonHeaders() })
       t.is(answer.status, 405, method)
       t.is(answer.headers['allow'], 'POST')
+      t.is(sentenceOf(answer), `This route does not take ${method}; ${routes}`)
     }
     const health = await ask({ method: 'POST', path: '/api/health', headers: jsonHeaders(), body: talkBody() })
     t.is(health.status, 405)
-    t.regex(String(health.headers['allow']), /GET/)
+    t.deepEqual(String(health.headers['allow']).split(', ').sort(), ['GET', 'HEAD'])
   })
 })
 
@@ -403,16 +406,14 @@ test('an engine that breaks its contract is invalid_handler_response; a bug is i
     t.is(answer.status, 500)
   })
   const bus = await createBus()
-  const events: string[] = []
+  const logged: unknown[][] = []
+  const bug = (): never => {
+    throw new Error('a bug')
+  }
   const host = {
     ...bus.host,
-    log: (event: string) => void events.push(event),
-    ledger: {
-      ...bus.ledger,
-      enter: () => {
-        throw new Error('a bug')
-      },
-    },
+    log: (...line: unknown[]) => void logged.push(line),
+    ledger: { ...bus.ledger, enter: bug, sound: bug },
   }
   const { serve } = await import('../src/bus/server.ts')
   const { right } = await import('./fixtures/bus.ts')
@@ -421,7 +422,14 @@ test('an engine that breaks its contract is invalid_handler_response; a bug is i
   const answer = await send(buggy.port, { headers: jsonHeaders(), body: talkBody() })
   t.is(codeOf(answer), 'internal_error')
   t.notRegex(answer.text, /a bug|at .*\.ts/)
-  t.true(events.includes('bug'))
+  const health = await send(buggy.port, { method: 'GET', path: '/api/health' })
+  t.is(health.status, 500)
+  for (const said of [answer, health]) t.is(sentenceOf(said), 'Something went wrong inside the bus; its log says what.')
+  t.is(logged.length, 2)
+  for (const [event, facts, level] of logged) {
+    t.deepEqual([event, level], ['bug', 'error'])
+    t.regex(String(Reflect.get(Object(facts), 'error')), /^Error: a bug\n {4}at /)
+  }
   t.is((await send(port, { headers: jsonHeaders(), body: talkBody() })).status, 200)
   await buggy.stop(0)
   await bus.close()
