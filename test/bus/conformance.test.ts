@@ -64,7 +64,8 @@ const wishOf = (setup: t.TypeOf<typeof setupCodec>): InstanceWish => ({
   ...(setup.handler === 'returns-non-envelope' ? { engine: brokenEngine } : {}),
   settings: {
     env: [],
-    ...(setup.turnTimeoutMs === undefined ? {} : { timeoutMs: setup.turnTimeoutMs }),
+    // On a busy machine a CLI may take a second to begin, and it is looked for whether it did.
+    ...(setup.turnTimeoutMs === undefined ? {} : { timeoutMs: 8 * setup.turnTimeoutMs }),
     ...(setup.engine === 'missing-binary' ? { cli: ['errand-no-such-cli'] } : {}),
   },
 })
