@@ -357,6 +357,7 @@ test('404 for a wrong path, 405 and Allow for a wrong method', async t => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await ask({ method, headers: jsonHeaders() })
       t.is(answer.status, 405, method)
+      t.is(codeOf(answer), 'invalid_request')
       t.is(answer.headers['allow'], 'POST')
       t.is(sentenceOf(answer), `This route does not take ${method}; ${routes}`)
     }
