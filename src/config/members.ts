@@ -1,6 +1,7 @@
 import type * as t from 'io-ts/lib/index.js'
 import type { Access } from '../engine/engine.ts'
 import { leaf } from '../protocol/decode.ts'
+import { maxTurnMicroUsd, usdFrom } from '../protocol/money.ts'
 import { durationMs, sizeBytes } from './quantity.ts'
 import { strict } from './strict.ts'
 
@@ -34,6 +35,14 @@ export const usd = leaf('a number of dollars, 0 or more', (value): value is numb
 export const someUsd = leaf('a number of dollars above 0', (value): value is number =>
   isNumber(value, 0.000001, mostUsd),
 )
+/** What is below a micro-dollar would be 0, and refuse every turn. */
+export const usdLimit = leaf(
+  'a number of dollars: 0, or 0.000001 or more',
+  (value): value is number => value === 0 || someUsd.is(value),
+)
+export const usdPerTurn = leaf('a number of dollars from 0 to 10000', (value): value is number =>
+  isNumber(value, 0, usdFrom(maxTurnMicroUsd)),
+)
 export const count = whole('a whole number, 0 or more', 0, Number.MAX_SAFE_INTEGER)
 export const someCount = whole('a whole number, 1 or more', 1, Number.MAX_SAFE_INTEGER)
 export const depth = whole('a whole number from 0 to 1000', 0, 1000)
@@ -66,10 +75,10 @@ export const variables = leaf(
     isTexts(value) && value.every(name => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith('ERRAND_')),
 )
 
-export const budget = strict({ usd, tokens: count, turns: count, per }, [])
+export const budget = strict({ usd: usdLimit, tokens: count, turns: count, per }, [])
 
 export const price = strict(
-  { inputPerMTok: usd, outputPerMTok: usd, cachedInputPerMTok: usd, cacheWritePerMTok: usd, perTurn: usd },
+  { inputPerMTok: usd, outputPerMTok: usd, cachedInputPerMTok: usd, cacheWritePerMTok: usd, perTurn: usdPerTurn },
   [],
   (value, at) => {
     const perTurn = value.perTurn !== undefined

@@ -116,7 +116,7 @@ test('all mistakes at once, each with its place, what was expected and what was 
     }),
     [
       'budgets: there is no such key. Did you mean "budget"?',
-      'budget.usd must be a number of dollars, 0 or more, not -1.',
+      'budget.usd must be a number of dollars: 0, or 0.000001 or more, not -1.',
       'budget.per must be "total", "day" or "month", not "week".',
       'bus.bodyLimit must be a size such as "8MiB" or "512KiB", or a whole number of bytes, at most "256MiB", not "1 MB".',
       'instances.A must be a name of 1 to 64 small letters, digits, dots, dashes and underscores that begins with a letter or digit, not "A".',
@@ -135,7 +135,7 @@ test('all mistakes at once, each with its place, what was expected and what was 
   )
 })
 
-for (const usd of ['1', '', null, true, [], {}, -0.01, 1e308]) {
+for (const usd of ['1', '', null, true, [], {}, -0.01, 1e-7, 1e308]) {
   test(`a limit of ${JSON.stringify(usd)} is no limit in dollars`, t => {
     t.is(mistakes(one({ budget: { usd } })).length, 1)
   })
