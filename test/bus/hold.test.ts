@@ -252,6 +252,20 @@ test('who waits for money holds up the line; who waits for what is its own, its 
   }
 })
 
+test('talks on no thread are of no lane: who waits for its piece of work holds up nobody', async t => {
+  const { script, entries, ask } = await aLine(t, { concurrency: 9 })
+  const hangUp = new AbortController()
+  script.first = () => (entries.length > 1 ? running : waiting('work'))
+  script.later = () => waiting('work')
+  const { came } = ask({}, { hungUp: hangUp.signal })
+  await settled()
+  const second = held(await ask().came)
+  t.true(entries.at(-1)?.[1])
+  t.false('resume' in second)
+  hangUp.abort()
+  t.is(refused(await came), 'cancelled: The caller hung up.')
+})
+
 test('who gives up or is ended leaves the line and the ledger', async t => {
   for (const what of ['slot', 'money', 'thread'] as const) {
     const { script, host, left, ask, isEmpty } = await aLine(t)
