@@ -36,7 +36,7 @@ const quiet = () => {
 
 const start = async () => {
   quiet()
-  // A bus may live for days: V8 would let what is young in a busy hour grow to ten times of what lives, and keep that.
+  // A bus may live for days: V8 would let its young heap grow in a busy hour to several times of what lives, and keep that.
   v8.setFlagsFromString('--semi-space-growth-factor=1')
   module.enableCompileCache()
   const source = new URL('../src/cli/main.ts', import.meta.url)
